@@ -1,0 +1,122 @@
+#include "core/capture_schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/embedded.h"
+
+namespace faultline {
+
+Result<void> create_schema(sql::Connection& connection) {
+    if (Result<void> made = connection.execute(std::string(embedded::kSchemaSql)); !made) return made;
+    return connection.execute(fmt::format("PRAGMA application_id={}; PRAGMA user_version={};", kApplicationId, kSchemaVersion));
+}
+
+Result<void> check_capture(const sql::Connection& connection, const std::string& path) {
+    const Result<std::int64_t> id = connection.integer("PRAGMA application_id");
+    if (!id || *id != kApplicationId)
+        return fail(ErrorCode::unusable_input, fmt::format("{} is not a Faultline capture", path), "Import a trace with: faultline import -o NAME.faultline TRACE");
+    const Result<std::int64_t> version = connection.integer("PRAGMA user_version");
+    if (!version) return tl::unexpected<Error>(version.error());
+    if (*version > kSchemaVersion)
+        return fail(ErrorCode::unusable_input, fmt::format("{} was written by a newer Faultline (format {}, this one reads up to {})", path, *version, kSchemaVersion),
+                    "Update Faultline, or import the sources again with this version");
+    if (*version < 1) return fail(ErrorCode::unusable_input, fmt::format("{} has no format version", path), "Import its sources again");
+    return {};
+}
+
+Result<void> remove_incomplete_sources(sql::Connection& connection) {
+    const Result<std::int64_t> left = connection.integer("SELECT count(*) FROM source WHERE complete = 0");
+    if (!left) return tl::unexpected<Error>(left.error());
+    if (*left == 0) return {};
+    Result<sql::Transaction> transaction = sql::Transaction::begin(connection);
+    if (!transaction) return tl::unexpected<Error>(transaction.error());
+    const Result<void> removed = connection.execute(R"(
+        CREATE TEMP TABLE gone AS SELECT id FROM main.source WHERE complete = 0;
+        DELETE FROM span_column WHERE chunk IN (SELECT c.id FROM span_chunk c JOIN track t ON t.id = c.track WHERE t.source IN gone);
+        DELETE FROM span_chunk WHERE track IN (SELECT id FROM track WHERE source IN gone);
+        DELETE FROM track WHERE source IN gone;
+        DELETE FROM thread WHERE process IN (SELECT id FROM process WHERE source IN gone);
+        DELETE FROM process WHERE source IN gone;
+        DELETE FROM device WHERE source IN gone;
+        DELETE FROM step_span WHERE source IN gone;
+        DELETE FROM step WHERE id NOT IN (SELECT step FROM step_span);
+        DELETE FROM step_rank WHERE step NOT IN (SELECT id FROM step);
+        DELETE FROM log WHERE source IN gone;
+        DELETE FROM stack_sample WHERE source IN gone;
+        DELETE FROM ledger_entry WHERE source IN gone;
+        DELETE FROM ledger_total WHERE source IN gone;
+        DELETE FROM health WHERE source IN gone;
+        DELETE FROM source WHERE complete = 0;
+        DROP TABLE temp.gone;)");
+    if (!removed) return removed;
+    return transaction->commit();
+}
+
+namespace {
+
+Step step_of(const sql::Statement& row) {
+    Step s;
+    s.id = StepId{row.integer(0)};
+    s.name = row.text(1);
+    s.dialect = row.text(2);
+    s.phase = static_cast<StepPhase>(std::clamp<std::int64_t>(row.integer(3), 0, 3));
+    s.start = row.integer(4);
+    s.end = row.integer(5);
+    s.host_ns = row.integer(6);
+    s.inferred = row.integer(7) != 0;
+    s.number = row.optional_integer(8);
+    s.tokens = row.optional_integer(9);
+    s.batch = row.optional_integer(10);
+    s.context_requests = row.optional_integer(11);
+    s.context_tokens = row.optional_integer(12);
+    s.generation_requests = row.optional_integer(13);
+    s.generation_tokens = row.optional_integer(14);
+    s.instance = row.text(15);
+    s.kernels = row.integer(16);
+    s.kernel_busy_ns = row.integer(17);
+    return s;
+}
+
+/// Runs a query of (step, value) rows, sorted by step, into the steps.
+template <class Put>
+Result<void> read_parts(const sql::Connection& connection, std::string_view query, std::vector<Step>& steps, Put put) {
+    Result<sql::Statement> rows = connection.prepare(query);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    std::size_t at = 0;
+    for (;;) {
+        const Result<bool> row = rows->step();
+        if (!row) return tl::unexpected<Error>(row.error());
+        if (!*row) return {};
+        while (at < steps.size() && index_of(steps[at].id) < rows->integer(0)) ++at;
+        if (at < steps.size() && index_of(steps[at].id) == rows->integer(0)) put(steps[at], rows->integer(1));
+    }
+}
+
+}  // namespace
+
+Result<std::vector<Step>> read_steps(const sql::Connection& connection) {
+    Result<sql::Statement> rows = connection.prepare(
+        "SELECT id, name, dialect, phase, start_ns, end_ns, host_ns, inferred, number, tokens, batch, context_requests, context_tokens,"
+        " generation_requests, generation_tokens, instance, kernels, kernel_busy_ns FROM main.step ORDER BY id");
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    std::vector<Step> steps;
+    for (;;) {
+        const Result<bool> row = rows->step();
+        if (!row) return tl::unexpected<Error>(row.error());
+        if (!*row) break;
+        steps.push_back(step_of(*rows));
+    }
+    if (Result<void> ok = read_parts(connection, "SELECT step, rank FROM main.step_rank ORDER BY step, rank", steps,
+                                     [](Step& s, std::int64_t rank) { s.ranks.push_back(rank); });
+        !ok)
+        return tl::unexpected<Error>(ok.error());
+    if (Result<void> ok = read_parts(connection, "SELECT step, span FROM main.step_span ORDER BY step, span", steps,
+                                     [](Step& s, std::int64_t span) { s.spans.push_back(SpanId{span}); });
+        !ok)
+        return tl::unexpected<Error>(ok.error());
+    return steps;
+}
+
+}  // namespace faultline

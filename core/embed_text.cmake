@@ -1,0 +1,15 @@
+# Writes the text of INPUT as `extern const std::string_view faultline::embedded::VARIABLE` into OUTPUT.
+# Raw strings are cut into pieces, since compilers bound the length of one literal.
+file(READ "${INPUT}" text)
+set(body "")
+string(LENGTH "${text}" length)
+set(at 0)
+while(at LESS length)
+    string(SUBSTRING "${text}" ${at} 8000 piece)
+    string(APPEND body "R\"~~~(${piece})~~~\"\n")
+    math(EXPR at "${at} + 8000")
+endwhile()
+if(body STREQUAL "")
+    set(body "\"\"")
+endif()
+file(WRITE "${OUTPUT}" "// Made from ${INPUT} by embed_text.cmake.\n#include \"core/embedded.h\"\n\nnamespace faultline::embedded {\nconst std::string_view ${VARIABLE} =\n${body};\n}  // namespace faultline::embedded\n")
