@@ -1,0 +1,120 @@
+#include "importers/import_capture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/capture_writer.h"
+#include "importers/input_files.h"
+#include "importers/registry.h"
+#include "importers/source_file.h"
+
+namespace faultline {
+
+namespace {
+
+void add(BuildSummary& sum, const BuildSummary& part) {
+    sum.spans += part.spans;
+    sum.kernels += part.kernels;
+    sum.api_calls += part.api_calls;
+    sum.ranges += part.ranges;
+    sum.ops += part.ops;
+    sum.bound_kernels += part.bound_kernels;
+    sum.unbound_kernels += part.unbound_kernels;
+    sum.steps += part.steps;
+}
+
+void add(LedgerTotals& sum, const LedgerTotals& part) {
+    sum.read += part.read;
+    sum.repaired += part.repaired;
+    sum.dropped += part.dropped;
+    sum.metadata += part.metadata;
+}
+
+/// Imports input after input into one writer.
+class CaptureImport {
+public:
+    CaptureImport(const ImportRequest& request, CaptureWriter& writer, const BuildRules& rules, const Progress& progress)
+        : request_(request), writer_(writer), rules_(rules), progress_(progress) {
+        summary_.capture = request.capture;
+    }
+
+    Result<void> import_file(const InputFile& input) {
+        Result<std::unique_ptr<SourceFile>> file = SourceFile::open(input.path);
+        if (!file) return tl::unexpected<Error>(file.error());
+        const Result<std::string_view> head = (*file)->head(progress_.stop);
+        if (!head) return tl::unexpected<Error>(head.error());
+        const std::string called = input.path == "-" ? "standard input" : input.path;
+        const Result<const Importer*> importer = choose_importer(*head, (*file)->name(), called);
+        if (!importer) return input.from_folder ? skip(input, importer.error()) : Result<void>(tl::unexpected<Error>(importer.error()));
+        return read_source(**file, **importer);
+    }
+
+    /// Fails where files of a folder were all of other kinds.
+    Result<void> check_found() const {
+        if (!summary_.sources.empty()) return {};
+        return fail(ErrorCode::unusable_input, fmt::format("none of the {} files can be imported ({})", skipped_, first_skipped_), "Give a folder with PyTorch profiler traces");
+    }
+
+    ImportSummary& summary() noexcept { return summary_; }
+
+private:
+    /// A folder of a run holds files of other kinds too (logs, notes): they are named, not fatal.
+    Result<void> skip(const InputFile& input, const Error& why) {
+        if (skipped_++ == 0) first_skipped_ = why.sentence;
+        summary_.health.push_back({"input.skipped", Severity::info, fmt::format("{} was not imported: {}.", input.path, why.sentence)});
+        return {};
+    }
+
+    Result<void> read_source(SourceFile& file, const Importer& importer) {
+        SourceBuilder source = writer_.begin_source();
+        ImportLedger ledger;
+        source.source.path = file.path();
+        source.source.format = importer.info().name;
+        if (Result<void> ok = importer.read(file, source, ledger, progress_); !ok) return ok;
+        source.source.bytes = file.bytes_read();
+        if (request_.assign_rank) {
+            source.source.rank = request_.assign_rank;
+            source.source.rank_rule = "given on import (--assign-rank)";
+        }
+        if (source.source.rank)
+            for (const Process& process : source.processes()) source.process_row(process.id).rank = source.source.rank;
+        const Result<BuildSummary> built = build_source(source, writer_, ledger, rules_, progress_);
+        if (!built) return tl::unexpected<Error>(built.error());
+        const LedgerTotals& totals = ledger.totals();
+        summary_.sources.push_back({file.path(), source.source.format, totals.read + totals.dropped, source.source.bytes});
+        summary_.health.insert(summary_.health.end(), source.health.begin(), source.health.end());
+        add(summary_.counts, *built);
+        add(summary_.ledger, totals);
+        return {};
+    }
+
+    const ImportRequest& request_;
+    CaptureWriter& writer_;
+    const BuildRules& rules_;
+    const Progress& progress_;
+    ImportSummary summary_;
+    std::size_t skipped_ = 0;
+    std::string first_skipped_;
+};
+
+}  // namespace
+
+Result<ImportSummary> import_capture(const ImportRequest& request, const BuildRules& rules, const Progress& progress) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<std::vector<InputFile>> inputs = list_inputs(request.inputs);
+    if (!inputs) return tl::unexpected<Error>(inputs.error());
+    Result<std::unique_ptr<CaptureWriter>> writer = request.append ? CaptureWriter::append(request.capture) : CaptureWriter::create(request.capture);
+    if (!writer) return tl::unexpected<Error>(writer.error());
+    CaptureImport import(request, **writer, rules, progress);
+    for (const InputFile& input : *inputs)
+        if (Result<void> ok = import.import_file(input); !ok) return tl::unexpected<Error>(ok.error());
+    if (Result<void> ok = import.check_found(); !ok) return tl::unexpected<Error>(ok.error());
+    if (progress.stopped()) return fail(ErrorCode::cancelled, "the import was cancelled", "Nothing was written");
+    if (Result<void> ok = (*writer)->finish(); !ok) return tl::unexpected<Error>(ok.error());
+    import.summary().seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(import.summary());
+}
+
+}  // namespace faultline

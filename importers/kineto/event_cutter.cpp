@@ -1,0 +1,449 @@
+#include "importers/kineto/event_cutter.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace faultline::kineto {
+
+namespace {
+
+constexpr std::size_t kLookAhead = 256;  // bytes needed to judge what follows an event
+
+/// Members of the top level that are known to stand behind the events; needed only where the list's closing bracket is missing.
+constexpr std::array<std::string_view, 14> kKnownMembers = {
+    "traceName", "displayTimeUnit", "baseTimeNanoseconds", "distributedInfo", "schemaVersion", "deviceProperties", "stackFrames",
+    "samples", "otherData", "metadata", "systemTraceEvents", "host_name", "trace_id", "INFO"};
+
+std::string_view key_at(const char* quote, const char* end) noexcept {
+    const char* const after = scan_string(quote, end);
+    return after == nullptr ? std::string_view{} : std::string_view(quote + 1, static_cast<std::size_t>(after - quote - 2));
+}
+
+bool is_known_member(std::string_view key) noexcept { return std::find(kKnownMembers.begin(), kKnownMembers.end(), key) != kKnownMembers.end(); }
+
+/// After `"traceEvents": [` in the raw bytes, wherever it stands, or null.
+const char* find_event_list(const char* from, const char* end) noexcept {
+    constexpr std::string_view kKey = "\"traceEvents\"";
+    while (from != end) {
+        const void* const found = memmem(from, static_cast<std::size_t>(end - from), kKey.data(), kKey.size());
+        if (found == nullptr) return nullptr;
+        from = static_cast<const char*>(found) + kKey.size();
+        const char* p = skip_json_space(from, end);
+        if (p == end || *p != ':') continue;
+        p = skip_json_space(p + 1, end);
+        if (p != end && *p == '[') return p + 1;
+    }
+    return nullptr;
+}
+
+/// Events in bytes that could not be cut: every event has one "ph".
+std::uint64_t count_phases(const char* from, const char* end) noexcept {
+    constexpr std::string_view kPhase = "\"ph\"";
+    std::uint64_t n = 0;
+    while (const void* found = memmem(from, static_cast<std::size_t>(end - from), kPhase.data(), kPhase.size())) {
+        ++n;
+        from = static_cast<const char*>(found) + kPhase.size();
+    }
+    return n;
+}
+
+}  // namespace
+
+EventCutter::Piece EventCutter::next(CutWindow& window) {
+    switch (where_) {
+        case Where::start: return at_start(window);
+        case Where::members: return in_members(window);
+        case Where::long_member: return in_long_member(window);
+        case Where::lost_header: return in_lost_header(window);
+        case Where::events: return in_events(window);
+        case Where::resync: return in_resync(window);
+        case Where::after: return after_trace(window);
+        case Where::done: break;
+    }
+    return Piece::end;
+}
+
+EventCutter::Piece EventCutter::report(CutTrouble::Kind kind, std::uint64_t offset, std::uint64_t bytes, std::uint64_t records) {
+    trouble_ = {kind, offset, bytes, records};
+    return Piece::trouble;
+}
+
+/// Gives up the event that begins at window.begin; the next one begins at `next`.
+EventCutter::Piece EventCutter::give_up(CutWindow& window, CutTrouble::Kind kind, const char* next) {
+    const std::uint64_t offset = window.offset;
+    const std::uint64_t records = std::max<std::uint64_t>(1, count_phases(window.begin, next));
+    window.advance(next);
+    return report(kind, offset, window.offset - offset, records);
+}
+
+void EventCutter::expect_damage() noexcept { run_bytes_ = std::max<std::size_t>(run_bytes_ / 2, 4 * 1024); }
+
+// ---- where events begin ----
+
+bool EventCutter::is_first_key(std::string_view key) const noexcept {
+    return key == "ph" || std::find(first_keys_.begin(), first_keys_.end(), key) != first_keys_.end();
+}
+
+void EventCutter::learn(const CutEvent& event) {
+    const char* const quote = skip_json_space(event.begin + 1, event.end);
+    if (event.end - quote > 4 && std::memcmp(quote, "\"ph\"", 4) == 0) return;
+    if (quote == event.end || *quote != '"') return;
+    const std::string_view key = key_at(quote, event.end);
+    constexpr std::size_t kMostKeys = 16;
+    if (!key.empty() && first_keys_.size() < kMostKeys && !is_first_key(key)) first_keys_.emplace_back(key);
+}
+
+bool EventCutter::starts_event(const char* brace, const char* end) const noexcept {
+    const char* const quote = skip_json_space(brace + 1, end);
+    return quote != end && *quote == '"' && is_first_key(key_at(quote, std::min(end, quote + kLookAhead)));
+}
+
+/// The next brace that begins an event: it stands after a comma or a closing brace and is followed by a known first key.
+const char* EventCutter::find_event(const char* from, const char* end) const noexcept {
+    for (const char* p = from; p != end; ++p) {
+        p = static_cast<const char*>(std::memchr(p, '{', static_cast<std::size_t>(end - p)));
+        if (p == nullptr) return nullptr;
+        const char* before = p;
+        while (before != from && static_cast<unsigned char>(before[-1]) <= ' ') --before;  // stray control bytes too
+        if (before == from || (before[-1] != ',' && before[-1] != '}')) continue;
+        if (starts_event(p, end)) return p;
+    }
+    return nullptr;
+}
+
+const char* EventCutter::event_inside(const CutEvent& event) const noexcept { return find_event(event.begin + 1, event.end); }
+
+void EventCutter::go_back(CutWindow& window, const char* inside) noexcept {
+    window.advance(inside);  // backwards
+    comma_missing_ = false;
+    where_ = Where::events;
+}
+
+// ---- the top level ----
+
+EventCutter::Piece EventCutter::enter_events(CutWindow& window, const char* first) {
+    window.advance(first);
+    found_events_ = true;
+    where_ = Where::events;
+    return in_events(window);
+}
+
+EventCutter::Piece EventCutter::at_start(CutWindow& window) {
+    const char* p = window.begin;
+    if (window.end - p >= 3 && std::memcmp(p, "\xEF\xBB\xBF", 3) == 0) p += 3;
+    p = skip_json_space(p, window.end);
+    if (static_cast<std::size_t>(window.end - p) < kLookAhead && !window.last) return Piece::more;
+    if (p == window.end) {
+        where_ = Where::done;
+        return Piece::end;
+    }
+    if (*p == '[') {
+        bare_array_ = true;
+        return enter_events(window, p + 1);
+    }
+    if (*p != '{') {
+        where_ = Where::lost_header;
+        return in_lost_header(window);
+    }
+    // A list of events that lost its beginning, or one event a line: the first object is an event itself.
+    ScanState scan;
+    const char* const after = scan_object(scan, p, std::min<const char*>(window.end, p + kOpenEventBytes));
+    if (after != nullptr && find_event_list(p, after) == nullptr && count_phases(p, after) > 0) {
+        bare_array_ = true;
+        return enter_events(window, p);
+    }
+    window.advance(p + 1);
+    where_ = Where::members;
+    return in_members(window);
+}
+
+EventCutter::Piece EventCutter::in_members(CutWindow& window) {
+    const char* p = window.begin;
+    while (p != window.end && (is_json_space(*p) || *p == ',')) ++p;
+    window.advance(p);
+    if (p == window.end) return window.last ? broken_members(window) : Piece::more;
+    if (*p == '}') {
+        window.advance(p + 1);
+        where_ = Where::after;
+        return after_trace(window);
+    }
+    if (*p != '"') return broken_members(window);
+    const char* const after_key = scan_string(p, window.end);
+    const char* colon = after_key == nullptr ? window.end : skip_json_space(after_key, window.end);
+    if (colon == window.end) return window.last || window.end - p > static_cast<std::ptrdiff_t>(kMostMemberBytes) ? broken_members(window) : Piece::more;
+    if (*colon != ':') return broken_members(window);
+    const char* const value = skip_json_space(colon + 1, window.end);
+    if (value == window.end) return window.last ? broken_members(window) : Piece::more;
+    key_ = std::string_view(p + 1, static_cast<std::size_t>(after_key - p - 2));
+    if (key_ == "traceEvents" && *value == '[') return enter_events(window, value + 1);
+    if (key_ == "traceEvents" && *value == '{' && starts_event(value, window.end)) return enter_events(window, value);
+    return take_member(window, value);
+}
+
+EventCutter::Piece EventCutter::take_member(CutWindow& window, const char* value) {
+    const char* after = nullptr;
+    ScanState scan;
+    if (*value == '{' || *value == '[') {
+        after = scan_value(scan, value, window.end);
+    } else if (*value == '"') {
+        after = scan_string(value, window.end);
+    } else {
+        after = value;
+        while (after != window.end && *after != ',' && *after != '}' && !is_json_space(*after)) ++after;
+        if (after == window.end && !window.last) after = nullptr;
+    }
+    // A stray quote or brace makes a member swallow what follows it, the events too.
+    if (!found_events_ && find_event_list(value, after == nullptr ? window.end : after) != nullptr) return broken_members(window);
+    if (after == nullptr) {
+        if (window.last) return broken_members(window);
+        if (window.end - value < static_cast<std::ptrdiff_t>(kMostMemberBytes)) return Piece::more;
+        long_key_ = key_;
+        long_is_string_ = *value == '"';
+        long_scan_ = ScanState{};
+        window.advance(value);
+        if (long_is_string_) {
+            long_scan_.in_string = ~std::uint64_t{0};
+            window.advance(value + 1);
+        }
+        where_ = Where::long_member;
+        return in_long_member(window);
+    }
+    value_ = std::string_view(value, static_cast<std::size_t>(after - value));
+    window.advance(after);
+    return Piece::member;
+}
+
+/// A member that is too long to keep: its end is looked for, window after window.
+EventCutter::Piece EventCutter::in_long_member(CutWindow& window) {
+    const char* after = nullptr;
+    if (long_is_string_) {
+        for (const char* p = window.begin; p != window.end && after == nullptr; ++p) {
+            if (long_scan_.escaped != 0)
+                long_scan_.escaped = 0;
+            else if (*p == '\\')
+                long_scan_.escaped = 1;
+            else if (*p == '"')
+                after = p + 1;
+        }
+    } else {
+        after = scan_value(long_scan_, window.begin, window.end);
+    }
+    if (!found_events_ && find_event_list(window.begin, after == nullptr ? window.end : after) != nullptr) return broken_members(window);
+    if (after == nullptr) {
+        window.advance(window.end);
+        return window.last ? broken_members(window) : Piece::more;
+    }
+    window.advance(after);
+    where_ = Where::members;
+    key_ = long_key_;
+    value_ = {};
+    return Piece::member;
+}
+
+EventCutter::Piece EventCutter::broken_members(CutWindow& window) {
+    const std::uint64_t offset = window.offset;
+    if (!found_events_) {
+        where_ = Where::lost_header;
+        return in_lost_header(window);
+    }
+    const auto bytes = static_cast<std::uint64_t>(window.end - window.begin);
+    where_ = Where::after;
+    // The wall clock may still stand in what is left, and is worth more than all the rest of it.
+    constexpr std::string_view kBase = "\"baseTimeNanoseconds\"";
+    void* const found = bytes == 0 ? nullptr : memmem(window.begin + 1, static_cast<std::size_t>(bytes - 1), kBase.data(), kBase.size());
+    if (found != nullptr) {
+        window.advance(static_cast<const char*>(found));
+        where_ = Where::members;
+    } else {
+        window.advance(window.end);
+    }
+    return report(CutTrouble::Kind::broken_footer, offset, bytes);
+}
+
+EventCutter::Piece EventCutter::in_lost_header(CutWindow& window) {
+    const std::uint64_t offset = window.offset;
+    const char* first = find_event_list(window.begin, window.end);
+    if (first == nullptr) first = find_event(window.begin, window.end);
+    if (first != nullptr) {
+        window.advance(first);
+        found_events_ = true;
+        where_ = Where::events;
+        return report(CutTrouble::Kind::broken_header, offset, window.offset - offset);
+    }
+    if (window.last) {
+        window.advance(window.end);
+        where_ = Where::done;
+        return Piece::end;
+    }
+    if (window.end - window.begin > static_cast<std::ptrdiff_t>(kLookAhead)) window.advance(window.end - kLookAhead);
+    return Piece::more;
+}
+
+EventCutter::Piece EventCutter::after_trace(CutWindow& window) {
+    const char* const rest = skip_json_space(window.begin, window.end);
+    window.advance(rest);
+    if (rest == window.end) {
+        if (!window.last) return Piece::more;
+        where_ = Where::done;
+        return Piece::end;
+    }
+    if (!window.last) return Piece::more;
+    const auto bytes = static_cast<std::uint64_t>(window.end - rest);
+    const std::uint64_t offset = window.offset;
+    window.advance(window.end);
+    where_ = Where::done;
+    return report(CutTrouble::Kind::trailing_bytes, offset, bytes);
+}
+
+// ---- the events ----
+
+/// What follows an event that ends at `after`. Where it is another event, `next` is its brace.
+EventCutter::Gap EventCutter::look_behind(const CutWindow& window, const char* after, const char*& next) const noexcept {
+    const char* p = skip_json_space(after, window.end);
+    if (p != window.end && *p == ',') {
+        const char* const brace = skip_json_space(p + 1, window.end);
+        if (brace != window.end && *brace == '{') {
+            next = brace;
+            return Gap::next_event;
+        }
+    }
+    if (static_cast<std::size_t>(window.end - p) < kLookAhead && !window.last) return Gap::unknown;
+    return look_behind_oddly(window, p);
+}
+
+/// Whether the event before `at` is good where something other than a comma and an event follows: `lost` where a stray closing brace
+/// cut it short, so that its other members follow.
+EventCutter::Gap EventCutter::look_behind_oddly(const CutWindow& window, const char* at) const noexcept {
+    if (at != window.end && *at == '{' && !starts_event(at, window.end)) return Gap::lost;
+    if (at == window.end || *at != ',') return Gap::good;
+    const char* const key = skip_json_space(at + 1, window.end);
+    if (key == window.end || *key != '"') return Gap::good;
+    const std::string_view name = key_at(key, window.end);
+    if (name.empty() || is_first_key(name) || is_known_member(name)) return Gap::good;
+    const char* const colon = skip_json_space(name.data() + name.size() + 1, window.end);
+    return colon != window.end && *colon == ':' ? Gap::lost : Gap::good;
+}
+
+EventCutter::Piece EventCutter::in_events(CutWindow& window) {
+    events_.clear();
+    if (comma_missing_) {
+        comma_missing_ = false;
+        return report(CutTrouble::Kind::no_comma, window.offset, 0);
+    }
+    char* p = window.begin + (skip_json_space(window.begin, window.end) - window.begin);
+    window.advance(p);
+    if (p == window.end || *p != '{') return between_events(window);
+    const char* const most = window.end;
+    for (;;) {
+        ScanState scan;
+        const char* const limit = std::min<const char*>(most, p + open_bytes_);
+        const char* const after = scan_object(scan, p, limit);
+        const char* next = nullptr;
+        const Gap gap = after == nullptr ? Gap::unknown : look_behind(window, after, next);
+        if (gap == Gap::unknown || gap == Gap::lost || (scan.flagged && !events_.empty())) {
+            window.advance(p);
+            if (!events_.empty()) return Piece::run;
+            if (gap == Gap::lost) return start_resync(window, CutTrouble::Kind::lost_event, after);
+            return after == nullptr ? open_event(window, p) : Piece::more;
+        }
+        events_.push_back({p, p + (after - p), scan.flagged});
+        if (gap == Gap::good || scan.flagged || static_cast<std::size_t>(after - events_.front().begin) >= run_bytes_) {
+            window.advance(gap == Gap::good ? after : next);
+            const char* const behind = skip_json_space(after, window.end);
+            comma_missing_ = gap == Gap::good && behind != window.end && *behind == '{';
+            return Piece::run;
+        }
+        p += next - p;
+    }
+}
+
+/// An event that does not end before the limit or the end of the window.
+EventCutter::Piece EventCutter::open_event(CutWindow& window, char* begin) {
+    const auto size = static_cast<std::size_t>(window.end - begin);
+    if (size < open_bytes_ && !window.last) return Piece::more;
+    const char* const within = std::min<const char*>(window.end, begin + open_bytes_);
+    // At the end of the input, and past the limit, an open event that holds the beginning of another one has lost its own end.
+    if (const char* const next = find_event(begin + 1, within); next != nullptr) {
+        if (size >= open_bytes_ && ++long_losses_ % 8 == 0) open_bytes_ = std::max<std::size_t>(open_bytes_ / 4, 8 * 1024);
+        return give_up(window, CutTrouble::Kind::lost_event, next);
+    }
+    if (within != window.end) {  // long, but nothing speaks against it: look further
+        ScanState scan;
+        const char* const after = scan_object(scan, begin, window.end);
+        const char* next = nullptr;
+        if (after != nullptr && look_behind(window, after, next) != Gap::unknown) {
+            events_.push_back({begin, begin + (after - begin), scan.flagged});
+            window.advance(after);
+            return Piece::run;
+        }
+        if (const char* const other = after == nullptr ? find_event(begin + 1, window.end) : nullptr; other != nullptr)
+            return give_up(window, CutTrouble::Kind::lost_event, other);
+        if (size > kMostEventBytes) return start_resync(window, CutTrouble::Kind::huge_event, window.end);
+    }
+    if (!window.last) return Piece::more;
+    where_ = Where::after;
+    return give_up(window, CutTrouble::Kind::cut_event, window.end);
+}
+
+/// At a byte between events that begins none.
+EventCutter::Piece EventCutter::between_events(CutWindow& window) {
+    const char* const p = window.begin;
+    if (static_cast<std::size_t>(window.end - p) < kLookAhead && !window.last) return Piece::more;
+    const std::uint64_t offset = window.offset;
+    if (p == window.end) {
+        where_ = Where::done;
+        return list_ended_ ? Piece::end : report(CutTrouble::Kind::no_list_end, offset, 0);
+    }
+    const char* const behind = skip_json_space(p + 1, window.end);
+    if (*p == ',') {
+        // After a run that ended with an event and a comma, or before the end of the list, one comma is as it should be.
+        window.advance(behind);
+        if (behind != window.end && *behind == ',') return report(CutTrouble::Kind::stray_bytes, window.offset, 1);
+        return in_events(window);
+    }
+    if (*p == ']' || *p == '}') {
+        const char* event = behind;
+        if (event != window.end && *event == ',') event = skip_json_space(event + 1, window.end);
+        if (event != window.end && *event == '{' && starts_event(event, window.end)) {
+            window.advance(event);
+            return report(CutTrouble::Kind::stray_bytes, offset, 1);
+        }
+        window.advance(behind);
+        if (*p == '}') {  // the closing brace of the trace without the bracket of the list
+            where_ = Where::after;
+            return report(CutTrouble::Kind::no_list_end, offset, 1);
+        }
+        list_ended_ = true;
+        where_ = bare_array_ ? Where::after : Where::members;
+        return next(window);
+    }
+    if (*p == '"' && is_known_member(key_at(p, window.end))) {
+        where_ = bare_array_ ? Where::after : Where::members;
+        return report(CutTrouble::Kind::no_list_end, offset, 0);
+    }
+    return start_resync(window, CutTrouble::Kind::stray_bytes, p);
+}
+
+/// Gives up the bytes from window.begin to the next event after `search_from`.
+EventCutter::Piece EventCutter::start_resync(CutWindow& window, CutTrouble::Kind kind, const char* search_from) {
+    const std::uint64_t records = kind == CutTrouble::Kind::stray_bytes ? 0 : std::max<std::uint64_t>(1, count_phases(window.begin, search_from));
+    trouble_ = {kind, window.offset, static_cast<std::uint64_t>(search_from - window.begin), records};
+    window.advance(search_from);
+    where_ = Where::resync;
+    return in_resync(window);
+}
+
+EventCutter::Piece EventCutter::in_resync(CutWindow& window) {
+    const char* const next = find_event(window.begin, window.end);
+    const char* to = next;
+    if (to == nullptr) to = window.last ? window.end : std::max<const char*>(window.begin, window.end - kLookAhead);
+    trouble_.bytes += static_cast<std::uint64_t>(to - window.begin);
+    trouble_.records += count_phases(window.begin, to);
+    window.advance(to);
+    if (next == nullptr && !window.last) return Piece::more;
+    where_ = Where::events;
+    return Piece::trouble;
+}
+
+}  // namespace faultline::kineto
