@@ -1,0 +1,33 @@
+// Lines of a rule file (step grammar, layer rules): blank lines and comments taken off, a place for every complaint.
+//
+// A comment starts with `#` at the start of a line or after a blank; in a pattern write \x23 where a `#` follows a blank.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/model.h"
+#include "core/result.h"
+
+namespace faultline {
+
+struct RuleLine {
+    int number = 0;            ///< from 1
+    std::string_view key;      ///< first word
+    std::string_view value;    ///< the rest without blanks around it; may be empty
+};
+
+/// The lines that say something; views into `text`.
+[[nodiscard]] std::vector<RuleLine> rule_lines(std::string_view text);
+
+/// `where` line N: `complaint`, with what to do next.
+[[nodiscard]] tl::unexpected<Error> rule_error(std::string_view where, int line, std::string_view complaint);
+
+/// A set of span kinds as bits (1 << SpanKind).
+using KindMask = std::uint32_t;
+[[nodiscard]] constexpr KindMask kind_bit(SpanKind kind) noexcept { return KindMask{1} << static_cast<unsigned>(kind); }
+
+/// `range,op` or `*`; nothing and the unknown word in `unknown` otherwise.
+[[nodiscard]] std::optional<KindMask> parse_kinds(std::string_view list, std::string_view& unknown);
+
+}  // namespace faultline
