@@ -1,0 +1,30 @@
+// What an import would do, before it is started: what each input is, and where the capture goes.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <vector>
+
+namespace faultline {
+
+/// An input as the sniffing found it.
+struct PlannedInput {
+    QString path;
+    QString format;       ///< title of the importer; empty where none knows it
+    QString trouble;      ///< why it cannot be imported; empty where it can
+    qint64 bytes = 0;
+    [[nodiscard]] bool usable() const { return trouble.isEmpty(); }
+};
+
+/// Sniffs each input by content; a folder counts as one input. Reads the first bytes of each: any thread, not the GUI's.
+[[nodiscard]] std::vector<PlannedInput> plan_inputs(const QStringList& paths);
+
+struct PlannedTarget {
+    QString path;
+    bool elsewhere = false;   ///< the folder of the inputs cannot be written, so it goes to the cache folder
+};
+
+/// "run.pt.trace.json.gz" becomes "run.faultline" beside it; several inputs take the name of their folder.
+[[nodiscard]] PlannedTarget plan_target(const QStringList& inputs);
+
+}  // namespace faultline

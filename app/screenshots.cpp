@@ -1,0 +1,125 @@
+#include "app/screenshots.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QEventLoop>
+#include <QPixmap>
+#include <QTabWidget>
+#include <QTimer>
+#include <algorithm>
+#include <cstdio>
+
+#include "app/capture_opener.h"
+#include "app/main_window.h"
+#include "core/result.h"
+#include "views/banner.h"
+#include "views/inspector/inspector.h"
+#include "views/palette.h"
+
+namespace faultline {
+
+namespace {
+
+constexpr int kWidth = 1600;
+constexpr int kHeight = 1000;
+constexpr int kSettleMs = 900;   ///< what is computed off the GUI thread arrives, and the last frame is painted
+
+int say(const QString& sentence, ErrorCode code) {
+    std::fprintf(stderr, "faultline: %s\n", qUtf8Printable(sentence));
+    return exit_status(code);
+}
+
+void settle() {
+    QEventLoop loop;
+    QTimer::singleShot(kSettleMs, &loop, &QEventLoop::quit);
+    loop.exec();
+}
+
+/// Opens or imports the file; an error, or nothing.
+std::optional<Error> open_and_wait(MainWindow& window, const QString& file) {
+    QEventLoop loop;
+    std::optional<Error> error;
+    const auto loaded = QObject::connect(window.opener(), &CaptureOpener::loaded, &loop, &QEventLoop::quit);
+    const auto failed = QObject::connect(window.opener(), &CaptureOpener::failed, &loop, [&](const Error& e) {
+        error = e;
+        loop.quit();
+    });
+    // A failed import stays in its dialog: looked for now and then.
+    QTimer watch;
+    QObject::connect(&watch, &QTimer::timeout, &loop, [&] {
+        const ImportDialog* dialog = window.opener()->import_dialog();
+        if (dialog == nullptr || dialog->running() || dialog->banners()->count() == 0) return;
+        error = Error{ErrorCode::unusable_input, dialog->banners()->sentence(0).toStdString(), {}};
+        loop.quit();
+    });
+    watch.start(100);
+    window.open_paths({file});
+    loop.exec();
+    QObject::disconnect(loaded);
+    QObject::disconnect(failed);
+    return error;
+}
+
+std::optional<SpanId> longest_kernel(const LoadedCapture& capture) {
+    std::optional<SpanId> longest;
+    TimeNs length = -1;
+    for (const TrackLanes& track : capture.index->tracks()) {
+        for (const Lane& lane : track.lanes) {
+            for (std::size_t i = 0; i < lane.size(); ++i) {
+                if (lane.kinds[i] != SpanKind::kernel || lane.ends[i] - lane.starts[i] <= length) continue;
+                length = lane.ends[i] - lane.starts[i];
+                longest = SpanId::make(track.track.id, lane.ordinals[i]);
+            }
+        }
+    }
+    return longest;
+}
+
+/// The slowest step; a step that is inferred only where no other is there.
+const Step* slowest_step(const LoadedCapture& capture) {
+    const auto it = std::max_element(capture.steps.begin(), capture.steps.end(), [](const Step& a, const Step& b) {
+        return std::pair(!a.inferred, a.end - a.start) < std::pair(!b.inferred, b.end - b.start);
+    });
+    return it == capture.steps.end() ? nullptr : &*it;
+}
+
+bool save(MainWindow& window, const QDir& folder, const QString& name) {
+    settle();
+    return window.grab().save(folder.filePath(name));
+}
+
+}  // namespace
+
+int write_screenshots(MainWindow& window, const QString& file, const QString& folder) {
+    const QDir dir(folder);
+    if (!dir.mkpath(QStringLiteral("."))) return say(MainWindow::tr("The folder %1 cannot be made. Choose another one.").arg(folder), ErrorCode::unwritable_output);
+    window.setGeometry(0, 0, kWidth, kHeight);
+    window.show();
+    apply_theme(*qApp, Theme::light);
+    if (const auto error = open_and_wait(window, file)) return say(error_text(*error), error->code);
+    Session& session = *window.session();
+    const LoadedCapture& capture = *session.capture();
+
+    bool written = true;
+    if (const auto kernel = longest_kernel(capture)) {
+        const TimeRange time = session.span_time(*kernel).value_or(TimeRange{});
+        session.select_span(*kernel);
+        session.set_range({time.start - time.duration() * 6, time.end + time.duration() * 5});
+    }
+    written = save(window, dir, QStringLiteral("kernel-selected.png")) && written;
+    if (const Step* step = slowest_step(capture)) session.select_step(step->id);
+    window.inspector()->setCurrentIndex(1);
+    written = save(window, dir, QStringLiteral("step-chosen.png")) && written;
+    apply_theme(*qApp, Theme::dark);
+    written = save(window, dir, QStringLiteral("dark.png")) && written;
+    apply_theme(*qApp, Theme::light);
+    session.select_span(std::nullopt);
+    session.show_all();
+    window.inspector()->setCurrentIndex(0);
+    window.show_ledger();
+    written = save(window, dir, QStringLiteral("import-ledger.png")) && written;
+    if (!written) return say(MainWindow::tr("The pictures cannot be written to %1. Choose another folder.").arg(folder), ErrorCode::unwritable_output);
+    return 0;
+}
+
+}  // namespace faultline
