@@ -1,0 +1,20 @@
+// Long names without spaces, made so that a label can wrap them.
+#pragma once
+
+#include <QString>
+
+namespace faultline {
+
+/// The text with an invisible place to break after each of "_ ( ) , : / < >".
+[[nodiscard]] inline QString breakable(const QString& text) {
+    static const QString kPlaces = QStringLiteral("_(),:/<>");
+    QString out;
+    out.reserve(text.size() * 5 / 4);
+    for (const QChar c : text) {
+        out += c;
+        if (kPlaces.contains(c)) out += QChar(0x200b);
+    }
+    return out;
+}
+
+}  // namespace faultline

@@ -1,0 +1,17 @@
+#include "views/empty_label.h"
+
+#include <QLabel>
+
+namespace faultline {
+
+QLabel* empty_label(QWidget* parent) {
+    auto* label = new QLabel(parent);
+    label->setWordWrap(true);
+    label->setAlignment(Qt::AlignCenter);
+    label->setMargin(18);
+    label->setForegroundRole(QPalette::PlaceholderText);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    return label;
+}
+
+}  // namespace faultline

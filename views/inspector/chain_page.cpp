@@ -1,0 +1,146 @@
+#include "views/inspector/chain_page.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollBar>
+#include <QStackedLayout>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+#include "views/banner.h"
+#include "views/breakable.h"
+#include "views/empty_label.h"
+#include "views/format.h"
+
+namespace faultline {
+
+namespace {
+
+using LoadedChain = Result<std::shared_ptr<const CallChain>>;
+
+LoadedChain read_chain(const std::string& path, StepId step) {
+    auto reader = CaptureReader::open(path);
+    if (!reader) return tl::unexpected<Error>(reader.error());
+    auto chain = step_chain(**reader, LayerRules::built_in(), step);
+    if (!chain) return tl::unexpected<Error>(chain.error());
+    return std::make_shared<const CallChain>(std::move(*chain));
+}
+
+}  // namespace
+
+ChainPage::ChainPage(Session* session, QWidget* parent)
+    : QWidget(parent), session_(session), model_(new ChainModel(this)), filter_(new QSortFilterProxyModel(this)),
+      stack_(new QStackedLayout(this)), empty_(empty_label(this)), head_(new QLabel(this)), search_(new QLineEdit(this)), tree_(new QTreeView(this)) {
+    filter_->setSourceModel(model_);
+    filter_->setRecursiveFilteringEnabled(true);
+    filter_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+    filter_->setFilterKeyColumn(ChainModel::name_column);
+    search_->setPlaceholderText(tr("Find in the chain"));
+    search_->setAccessibleName(search_->placeholderText());
+    search_->setClearButtonEnabled(true);
+    connect(search_, &QLineEdit::textChanged, this, [this](const QString& text) {
+        filter_->setFilterFixedString(text);
+        if (!text.isEmpty()) tree_->expandAll();
+    });
+    head_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    head_->setWordWrap(true);
+    head_->setMinimumWidth(1);  // a long name wraps instead of widening the dock
+
+    tree_->setModel(filter_);
+    tree_->setAccessibleName(tr("Call chain of the step"));
+    tree_->setUniformRowHeights(true);
+    tree_->setIndentation(14);
+    tree_->setIconSize({10, 10});
+    tree_->setTextElideMode(Qt::ElideMiddle);
+    tree_->header()->setStretchLastSection(false);
+    tree_->header()->setSectionResizeMode(QHeaderView::Interactive);
+    tree_->header()->resizeSection(ChainModel::name_column, 220);
+    tree_->header()->resizeSection(ChainModel::layer_column, 96);
+    tree_->header()->resizeSection(ChainModel::duration_column, 84);
+    tree_->header()->resizeSection(ChainModel::start_column, 92);
+    tree_->header()->resizeSection(ChainModel::place_column, 150);
+    connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& current) {
+        if (following_ || !current.isValid()) return;
+        const SpanId span = model_->span_at(filter_->mapToSource(current));
+        session_->select_span(span);
+        session_->reveal(span);
+    });
+
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(10, 8, 10, 0);
+    column->setSpacing(6);
+    column->addWidget(head_);
+    column->addWidget(search_);
+    column->addWidget(tree_, 1);
+    stack_->addWidget(empty_);
+    stack_->addWidget(body);
+    connect(session_, &Session::selection_changed, this, &ChainPage::take_selection);
+    connect(session_, &Session::capture_changed, this, [this] {
+        shown_.reset();
+        job_.cancel();
+        model_->set_chain(nullptr, nullptr);
+        search_->clear();
+        take_selection();
+    });
+    take_selection();
+}
+
+void ChainPage::show_message(const QString& text) {
+    empty_->setText(text);
+    stack_->setCurrentIndex(0);
+}
+
+void ChainPage::take_selection() {
+    const LoadedCapture* capture = session_->capture();
+    if (capture == nullptr) return show_message(tr("Open a capture to see the chains of its steps."));
+    const Step* step = session_->selected_step() ? capture->step(*session_->selected_step()) : nullptr;
+    if (step == nullptr) {
+        return show_message(session_->selected_span() ? tr("The selection belongs to no step, so it has no chain.")
+                                                      : tr("Choose a step, or select a span inside one, to see its chain."));
+    }
+    if (shown_ != step->id) return load(*step);
+    if (!job_.running() && model_->node_count() > 0) {
+        stack_->setCurrentIndex(1);
+        show_node();
+    }
+}
+
+void ChainPage::load(const Step& step) {
+    shown_ = step.id;
+    model_->set_chain(nullptr, nullptr);
+    show_message(tr("Reading the chain of %1…").arg(QString::fromStdString(step.name)));
+    job_.start<LoadedChain>([path = session_->capture()->path, id = step.id](const Progress&) { return read_chain(path, id); }, this,
+                            [this](LoadedChain chain) {
+                                if (!chain) return show_message(error_text(chain.error()));
+                                const Step& read = (*chain)->step;
+                                model_->set_chain(*chain, session_->capture());
+                                if (model_->node_count() == 0) return show_message(tr("Nothing was recorded inside this step."));
+                                head_->setText(tr("<b>%1</b><br>%2 nodes")
+                                                   .arg(breakable(QString::fromStdString(read.name)).toHtmlEscaped(), count_text(model_->node_count())));
+                                stack_->setCurrentIndex(1);
+                                tree_->expandToDepth(1);
+                                show_node();
+                            });
+}
+
+void ChainPage::show_node() {
+    const QModelIndex at = session_->selected_span() ? filter_->mapFromSource(model_->find(*session_->selected_span())) : QModelIndex();
+    following_ = true;
+    if (at.isValid()) {
+        // Only up and down: the names stay where they are read.
+        QScrollBar* across = tree_->horizontalScrollBar();
+        const int left = across->value();
+        tree_->setCurrentIndex(at);
+        tree_->scrollTo(at, QAbstractItemView::PositionAtCenter);
+        across->setValue(left);
+    } else {
+        tree_->clearSelection();
+        tree_->setCurrentIndex({});
+        tree_->scrollToTop();
+    }
+    following_ = false;
+}
+
+}  // namespace faultline

@@ -1,0 +1,18 @@
+#include "views/inspector/inspector.h"
+
+#include <QTabBar>
+
+#include "views/inspector/chain_page.h"
+#include "views/inspector/selection_page.h"
+
+namespace faultline {
+
+Inspector::Inspector(Session* session, QWidget* parent)
+    : QTabWidget(parent), selection_(new SelectionPage(session, this)), chain_(new ChainPage(session, this)) {
+    setDocumentMode(true);
+    tabBar()->setDrawBase(false);
+    addTab(selection_, tr("Selection"));
+    addTab(chain_, tr("Chain"));
+}
+
+}  // namespace faultline

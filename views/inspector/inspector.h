@@ -1,0 +1,25 @@
+// The inspector: what is selected, and the chain it belongs to.
+#pragma once
+
+#include <QTabWidget>
+
+#include "views/session.h"
+
+namespace faultline {
+
+class ChainPage;
+class SelectionPage;
+
+class Inspector : public QTabWidget {
+    Q_OBJECT
+public:
+    explicit Inspector(Session* session, QWidget* parent = nullptr);
+    [[nodiscard]] SelectionPage* selection_page() const { return selection_; }
+    [[nodiscard]] ChainPage* chain_page() const { return chain_; }
+
+private:
+    SelectionPage* selection_;
+    ChainPage* chain_;
+};
+
+}  // namespace faultline
