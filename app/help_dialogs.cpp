@@ -75,8 +75,12 @@ std::vector<std::pair<QString, QString>> timeline_keys() {
             {tr("Mark a range"), tr("drag")},
             {tr("Zoom to a range"), tr("middle-button drag")},
             {tr("Centre the selection, then fit it"), tr("F")},
-            {tr("Next, previous span of the row"), tr("., ,")},
-            {tr("Row above, below"), tr("Up, Down")}};
+            {tr("Next span of the row"), tr(".  or  Right")},
+            {tr("Previous span of the row"), tr(",  or  Left")},
+            {tr("Row above, below"), tr("Up, Down")},
+            {tr("Mark from the selection to the next span"), tr("Shift+.")},
+            {tr("Mark the selection"), tr("R")},
+            {tr("Fold or unfold the row"), tr("Enter")}};
 }
 
 void show_keys(const Actions& actions, QWidget* window) {

@@ -20,6 +20,7 @@
 #include "core/layer_rules.h"
 #include "core/step_grammar.h"
 #include "views/banner.h"
+#include "views/empty_label.h"
 #include "views/format.h"
 
 namespace faultline {
@@ -111,6 +112,10 @@ QWidget* ImportDialog::build_inputs() {
     inputs_->header()->resizeSection(1, 270);
     inputs_->header()->resizeSection(2, 90);
     inputs_->setFrameShape(QFrame::StyledPanel);
+    inputs_hint_ = empty_label(inputs_->viewport());
+    inputs_hint_->setText(tr("Drop traces or a folder here, or add them below."));
+    inputs_hint_->setAttribute(Qt::WA_TransparentForMouseEvents);
+    (new QVBoxLayout(inputs_->viewport()))->addWidget(inputs_hint_);
     auto* files = new QPushButton(tr("Add &files…"), box);
     auto* folder = new QPushButton(tr("Add f&older…"), box);
     auto* remove = new QPushButton(tr("&Remove"), box);
@@ -263,6 +268,7 @@ void ImportDialog::take_state() {
     const bool runs = running();
     const bool exists = !target().isEmpty() && QFileInfo::exists(target());
     choosing_->setEnabled(!runs);
+    inputs_hint_->setVisible(paths_.isEmpty());
     progress_->setVisible(runs);
     start_->setVisible(!runs);
     start_->setEnabled(can_start());
@@ -275,7 +281,7 @@ void ImportDialog::take_state() {
     else if (target_note_->property("elsewhere").toBool())
         target_note_->setText(tr("The folder of the inputs cannot be written to, so the capture goes to the cache folder. Choose another place to keep it."));
     else
-        target_note_->setText(tr("The inputs stay as they are."));
+        target_note_->setText(paths_.isEmpty() ? QString() : tr("The inputs stay as they are."));
 }
 
 void ImportDialog::start() {

@@ -73,6 +73,7 @@ private:
 
     BannerStack* banners_ = nullptr;
     QTreeWidget* inputs_ = nullptr;
+    QLabel* inputs_hint_ = nullptr;
     QLineEdit* target_ = nullptr;
     QLabel* target_note_ = nullptr;
     QWidget* choosing_ = nullptr;

@@ -118,8 +118,6 @@ void MainWindow::build_docks() {
 
 void MainWindow::restore_window() {
     resize(1440, 900);
-    resizeDocks({steps_dock_, inspector_dock_}, {360, 390}, Qt::Horizontal);
-    resizeDocks({ledger_dock_}, {230}, Qt::Vertical);
     usual_layout_ = saveState(kLayoutVersion);
     restoreGeometry(settings_.geometry());
     restoreState(settings_.layout(), kLayoutVersion);

@@ -63,7 +63,8 @@ private:
     };
 
     [[nodiscard]] bool touches(const Track& track, const Chunk& chunk) const {
-        return chunk.max_start + track.clock_offset_ns >= step_.start - kClockSkew && chunk.min_start + track.clock_offset_ns <= step_.end + kClockSkew;
+        return chunk.max_start + track.clock_offset_ns >= step_.start - kClockSkew &&
+               chunk.min_start + track.clock_offset_ns <= step_.end + kClockSkew;
     }
 
     Result<void> read_track(const Track& track, Extra extra) {
@@ -75,13 +76,19 @@ private:
             if (!touches(track, chunks[i])) continue;
             if (auto ok = capture_.read_chunk(track.id, i, Column::step, c.step); !ok) return ok;
             if (std::find(c.step.begin(), c.step.end(), index_of(step_.id)) == c.step.end()) continue;
-            for (const auto& [column, out] : {std::pair{Column::start, &c.start}, {Column::duration, &c.duration}, {Column::name, &c.name},
-                                              {Column::kind, &c.kind}, {extra.place, &c.place}, {extra.correlation, &c.correlation}})
+            for (const auto& [column, out] : {std::pair{Column::start, &c.start},
+                                              {Column::duration, &c.duration},
+                                              {Column::name, &c.name},
+                                              {Column::kind, &c.kind},
+                                              {extra.place, &c.place},
+                                              {extra.correlation, &c.correlation}})
                 if (auto ok = capture_.read_chunk(track.id, i, column, *out); !ok) return ok;
             for (std::size_t s = 0; s < c.step.size(); ++s) {
                 if (c.step[s] != index_of(step_.id)) continue;
-                if (track.kind == TrackKind::device) add_device_span(track, chunks[i].first_ordinal + s, c, s);
-                else add_host_span(track, chunks[i].first_ordinal + s, c, s);
+                if (track.kind == TrackKind::device)
+                    add_device_span(track, chunks[i].first_ordinal + s, c, s);
+                else
+                    add_host_span(track, chunks[i].first_ordinal + s, c, s);
             }
         }
         if (track.kind == TrackKind::host && track.lane == 0) main_lanes_.push_back({&track, first_node, nodes_.size()});
@@ -126,7 +133,8 @@ private:
     [[nodiscard]] std::int64_t innermost_on_main_lane(const Track& lane, TimeNs t) const {
         for (const MainLane& m : main_lanes_) {
             if (m.track->thread != lane.thread || m.track->process != lane.process || m.track->part != lane.part) continue;
-            const auto first = nodes_.begin() + static_cast<std::ptrdiff_t>(m.first), last = nodes_.begin() + static_cast<std::ptrdiff_t>(m.last);
+            const auto first = nodes_.begin() + static_cast<std::ptrdiff_t>(m.first),
+                       last = nodes_.begin() + static_cast<std::ptrdiff_t>(m.last);
             const auto after = std::upper_bound(first, last, t, [](TimeNs time, const ChainNode& n) { return time < n.start; });
             std::int64_t node = after == first ? -1 : static_cast<std::int64_t>(after - nodes_.begin()) - 1;
             while (node >= 0 && nodes_[static_cast<std::size_t>(node)].start + nodes_[static_cast<std::size_t>(node)].duration <= t)
@@ -202,7 +210,8 @@ Result<CallChain> step_chain(const CaptureReader& capture, const LayerRules& lay
     if (!steps) return tl::unexpected<Error>(steps.error());
     const auto found = std::find_if(steps->begin(), steps->end(), [&](const Step& s) { return s.id == step; });
     if (found == steps->end())
-        return fail(ErrorCode::wrong_usage, fmt::format("the capture has no step {}", index_of(step)), "`faultline query CAPTURE \"SELECT id, name FROM steps\"` lists those it has");
+        return fail(ErrorCode::wrong_usage, fmt::format("the capture has no step {}", index_of(step)),
+                    "`faultline query CAPTURE \"SELECT id, name FROM steps\"` lists those it has");
     return StepTree(capture, layers, std::move(*found), options).build();
 }
 

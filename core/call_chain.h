@@ -19,7 +19,7 @@ namespace faultline {
 /// A node; `layer` as in CONTRACT.md. Python frames are kept only where `ChainOptions::python` asks for them.
 struct ChainNode {
     SpanId span{};
-    std::int64_t parent = -1;   ///< position in CallChain::nodes, -1 for a root
+    std::int64_t parent = -1;  ///< position in CallChain::nodes, -1 for a root
     LayerClass layer = LayerClass::none;
     SpanKind kind = SpanKind::other;
     NameId name{};
@@ -38,15 +38,15 @@ struct ChainOptions {
     bool python = false;
 };
 
-/// The tree of a step: its ranges, operators and calls, and the device work under the calls that launched it. Every node has a layer: of its
-/// own by the rules, else that of the node around it. Reads only the chunks of the step's time. Error where there is no such step.
+/// The tree of a step: its ranges, operators and calls, and the device work under the calls that launched it. Every node has a layer: of
+/// its own by the rules, else that of the node around it. Reads only the chunks of the step's time. Error where there is no such step.
 [[nodiscard]] Result<CallChain> step_chain(const CaptureReader& capture, const LayerRules& layers, StepId step, ChainOptions options = {});
 
 /// The chain of one span: what encloses it, or for a device span what encloses its launch; and everything that it launched.
 /// What the window lights up when a span is selected.
 struct SpanChain {
-    std::vector<SpanId> ancestors;   ///< outermost first; for a device span its launch is among them; the span itself stands last
-    std::vector<SpanId> launched;    ///< device spans launched by a host span or by what it holds, by launch (at most 100,000)
+    std::vector<SpanId> ancestors;  ///< outermost first; for a device span its launch is among them; the span itself stands last
+    std::vector<SpanId> launched;   ///< device spans launched by a host span or by what it holds, by launch (at most 100,000)
     bool launched_truncated = false;
     std::optional<StepId> step;
 };

@@ -25,14 +25,8 @@ TimeNs saturated_add(TimeNs a, TimeNs b) {
     return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<TimeNs>::max() : sum;
 }
 
-}  // namespace
-
-std::vector<FoldItem> fold(const Lane& lane, TimeRange range, int width_px, double min_px) {
-    std::vector<FoldItem> items;
-    if (range.empty() || width_px <= 0) return items;
-    const auto [first, last] = lane.find(range);
-    const double px_ns = static_cast<double>(range.duration()) / width_px;
-    const TimeNs narrow = std::max<TimeNs>(1, static_cast<TimeNs>(std::llround(std::min(min_px * px_ns, 9e18))));
+/// Span by span, jumping over those that belong to one item.
+void fold_spans(const Lane& lane, std::size_t first, std::size_t last, TimeNs narrow, std::vector<FoldItem>& items) {
     std::size_t at = first;
     while (at < last) {
         std::size_t next = at + 1;
@@ -49,6 +43,57 @@ std::vector<FoldItem> fold(const Lane& lane, TimeRange range, int width_px, doub
         items.push_back({at, next - at, lane.starts[at], lane.ends[next - 1]});
         at = next;
     }
+}
+
+/// Run by run of a level that is not coarser than asked for: the same items, from memory that lies together.
+void fold_runs(const Lane& lane, const FoldLevel& level, std::size_t first, std::size_t last, TimeNs narrow, std::vector<FoldItem>& items) {
+    auto run = std::upper_bound(level.runs.begin(), level.runs.end(), first, [](std::size_t at, const FoldRun& r) { return at < r.first; });
+    if (run != level.runs.begin()) --run;
+    bool open = false;
+    for (; run != level.runs.end() && run->first < last; ++run) {
+        const std::size_t from = std::max<std::size_t>(run->first, first);
+        const std::size_t to = std::min<std::size_t>(run->first + run->count, last);
+        const bool cut = from != run->first;
+        const TimeNs start = cut ? lane.starts[from] : run->start;
+        const TimeNs first_end = cut ? lane.ends[from] : run->first_end;
+        const TimeNs end = to != run->first + run->count ? lane.ends[to - 1] : run->end;
+        if (open && first_end - items.back().end < narrow) {
+            items.back().count += to - from;
+            items.back().end = end;
+        } else {
+            items.push_back({from, to - from, start, end});
+            open = to - from > 1 || first_end - start < narrow;
+        }
+    }
+}
+
+/// The number of spans of the lane that start before `t`, not less than `from`. In long lanes by the marks, which lie together; the rest
+/// of the search does not depend on the one before, so that a processor can do several at once.
+std::size_t starts_before(const Lane& lane, std::size_t from, std::size_t last, TimeNs t, std::size_t& mark) {
+    if (lane.marks.empty()) return std::min(last, first_not_less(lane.starts, from, t));
+    mark = first_not_less(lane.marks, mark, t);
+    std::size_t low = mark == 0 ? 0 : (mark - 1) * Lane::kMarkSpans;
+    std::size_t count = std::min(lane.size(), low + Lane::kMarkSpans) - low;
+    while (count > 0) {
+        const std::size_t half = count / 2;
+        const bool less = lane.starts[low + half] < t;
+        low = less ? low + half + 1 : low;
+        count = less ? count - half - 1 : half;
+    }
+    return std::clamp(low, from, last);
+}
+
+}  // namespace
+
+std::vector<FoldItem> fold(const Lane& lane, TimeRange range, int width_px, double min_px) {
+    std::vector<FoldItem> items;
+    if (range.empty() || width_px <= 0) return items;
+    const auto [first, last] = lane.find(range);
+    const double px_ns = static_cast<double>(range.duration()) / width_px;
+    const TimeNs narrow = std::max<TimeNs>(1, static_cast<TimeNs>(std::llround(std::min(min_px * px_ns, 9e18))));
+    const auto level = std::find_if(lane.levels.rbegin(), lane.levels.rend(), [narrow](const FoldLevel& l) { return l.narrow <= narrow; });
+    if (level != lane.levels.rend()) fold_runs(lane, *level, first, last, narrow, items);
+    else fold_spans(lane, first, last, narrow, items);
     return items;
 }
 
@@ -62,9 +107,10 @@ std::vector<float> occupancy(const Lane& lane, TimeRange range, int width_px, st
     // Busy time in [range.start, range.start + t), for t that grows: `at` counts the spans that start before it. Only differences of
     // integers become doubles, so that nothing is lost at epoch scale.
     std::size_t at = first;
+    std::size_t mark = first / Lane::kMarkSpans;
     const auto busy_until = [&](double t) {
         const TimeNs whole = saturated_add(range.start, static_cast<TimeNs>(std::min(std::ceil(t), 9.2e18)));
-        if (at < last) at = std::min(last, first_not_less(lane.starts, at, whole));
+        if (at < last) at = starts_before(lane, at, last, whole, mark);
         if (at == first) return 0.0;
         const std::size_t open = at - 1;
         double sum = static_cast<double>(lane.busy[at] - lane.busy[first]);

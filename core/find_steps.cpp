@@ -35,7 +35,8 @@ public:
             found.ranges = steps_of(StepRole::frame, true);
             drop_idle_threads(found.ranges);
             drop_captures(found.ranges);
-            if (!found.ranges.empty()) found.way = fmt::format("calls of the functions that run a step ({})", found.ranges.front().text.dialect);
+            if (!found.ranges.empty())
+                found.way = fmt::format("calls of the functions that run a step ({})", found.ranges.front().text.dialect);
         }
         extend(found.ranges);
         std::vector<StepRange> outer = outer_steps(found.ranges);
@@ -60,7 +61,8 @@ private:
     /// Functions of the same name on a thread that launches nothing only hand the step on (an engine core in front of its worker).
     void drop_idle_threads(std::vector<StepRange>& steps) const {
         const auto idle = [&](const StepRange& s) {
-            return std::none_of(threads_[s.thread].tracks.begin(), threads_[s.thread].tracks.end(), [&](std::uint32_t t) { return launches_.launches(t); });
+            return std::none_of(threads_[s.thread].tracks.begin(), threads_[s.thread].tracks.end(),
+                                [&](std::uint32_t t) { return launches_.launches(t); });
         };
         if (std::all_of(steps.begin(), steps.end(), idle)) return;
         std::erase_if(steps, idle);
@@ -74,8 +76,10 @@ private:
         std::sort(captures.begin(), captures.end(), [](TimeRange a, TimeRange b) { return a.start < b.start; });
         std::vector<TimeRange> merged;
         for (const TimeRange c : captures) {
-            if (!merged.empty() && c.start < merged.back().end) merged.back().end = std::max(merged.back().end, c.end);
-            else merged.push_back(c);
+            if (!merged.empty() && c.start < merged.back().end)
+                merged.back().end = std::max(merged.back().end, c.end);
+            else
+                merged.push_back(c);
         }
         std::erase_if(steps, [&](const StepRange& s) {
             const auto after = std::lower_bound(merged.begin(), merged.end(), s.end, [](TimeRange c, TimeNs t) { return c.start < t; });
@@ -95,7 +99,8 @@ private:
             const auto inside = std::lower_bound(starts.begin(), starts.end(), o.start);
             return inside != starts.end() && *inside < o.end;
         });
-        std::stable_sort(outer.begin(), outer.end(), [](const StepRange& a, const StepRange& b) { return a.start != b.start ? a.start < b.start : a.end > b.end; });
+        std::stable_sort(outer.begin(), outer.end(),
+                         [](const StepRange& a, const StepRange& b) { return a.start != b.start ? a.start < b.start : a.end > b.end; });
         std::map<std::optional<ProcessId>, bool> launching;
         for (const HostThread& t : threads_)
             for (const std::uint32_t track : t.tracks) launching[t.process] |= launches_.launches(track);
@@ -205,9 +210,11 @@ FoundSteps make_steps(SourceBuilder& source, const std::vector<HostThread>& thre
 
 void report(const StepTexts& texts, const StepSearch::Found& found, ImportLedger& ledger) {
     if (found.ranges.empty() && !texts.of(StepRole::capture).empty())
-        ledger.note("steps.capture-only", "The capture shows graphs being captured at start-up and no serving step.", "", texts.of(StepRole::capture).size());
-    if (!found.way.empty())
-        ledger.note("steps.inferred", fmt::format("No text names the steps; they were inferred from {}.", found.way), "", found.ranges.size());
+        ledger.note("steps.capture-only", "The capture shows graphs being captured at start-up and no serving step", "",
+                    texts.of(StepRole::capture).size());
+    if (!found.way.empty() && !found.ranges.empty())
+        ledger.note("steps.inferred", fmt::format("No text names the steps; they were inferred from {}", found.way), "",
+                    found.ranges.size());
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 namespace faultline {
 
 struct FoundSteps {
-    std::vector<Step> steps;      ///< in capture time, ids given (known steps keep theirs)
+    std::vector<Step> steps;  ///< in capture time, ids given (known steps keep theirs)
     bool inferred = false;
 };
 

@@ -71,8 +71,8 @@ std::vector<StepRange> around_anchors(const std::vector<LaunchCall>& calls, cons
 }
 
 /// One step from each opening part to the next of its thread.
-std::vector<StepRange> from_openings(const SourceBuilder& source, const std::vector<MatchedSpan>& openings, const std::vector<LaunchCall>& calls,
-                                     std::size_t thread) {
+std::vector<StepRange> from_openings(const SourceBuilder& source, const std::vector<MatchedSpan>& openings,
+                                     const std::vector<LaunchCall>& calls, std::size_t thread) {
     std::vector<StepRange> steps = nested_steps(source, openings, thread, true);
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const auto by_start = [](const LaunchCall& c, TimeNs t) { return c.start < t; };
@@ -112,7 +112,8 @@ public:
                 if (places.size() < kMinRanges || 10 * calls_inside(t, places) < 8 * calls_[t].size()) continue;
                 for (const SpanPlace& p : places) {
                     const TrackBuffer& track = source_.tracks()[p.track];
-                    steps.push_back(inferred_range("repeated-range", source_.names().text(track.names[p.at]), t, track.starts[p.at], track.end(p.at)));
+                    steps.push_back(
+                        inferred_range("repeated-range", source_.names().text(track.names[p.at]), t, track.starts[p.at], track.end(p.at)));
                     steps.back().spans.push_back(SpanId::make(track.track.id, p.at));
                 }
             }
@@ -157,11 +158,14 @@ public:
 
 private:
     std::size_t calls_inside(std::size_t thread, const std::vector<SpanPlace>& ranges) const {
+        const auto first_at = [&](TimeNs t) {
+            return std::lower_bound(calls_[thread].begin(), calls_[thread].end(), t,
+                                    [](const LaunchCall& c, TimeNs time) { return c.start < time; });
+        };
         std::size_t inside = 0;
-        auto call = calls_[thread].begin();
         for (const SpanPlace& p : ranges) {
             const TrackBuffer& track = source_.tracks()[p.track];
-            for (; call != calls_[thread].end() && call->start < track.end(p.at); ++call) inside += call->start >= track.starts[p.at];
+            inside += static_cast<std::size_t>(first_at(track.end(p.at)) - first_at(track.starts[p.at]));
         }
         return inside;
     }
@@ -193,8 +197,10 @@ private:
             for (std::size_t i = 0; i < calls_[t].size(); ++i) {
                 const SpanPlace p = calls_[t][i].place;
                 if (is_anchor[p.track].empty() || !is_anchor[p.track][p.at]) continue;
-                if (!anchors.empty() && i - anchors.back() < gap) anchors.back() = i;
-                else anchors.push_back(i);
+                if (!anchors.empty() && i - anchors.back() < gap)
+                    anchors.back() = i;
+                else
+                    anchors.push_back(i);
             }
             if (anchors.empty()) continue;
             for (StepRange& s : around_anchors(calls_[t], anchors, t, spans.front().text->dialect, name)) steps.push_back(std::move(s));

@@ -14,9 +14,9 @@ constexpr double kAlike = 0.9;              ///< share of kernels that two runs 
 
 /// The kernels of a stream with dense numbers for their names.
 struct Sequence {
-    std::vector<std::uint32_t> at;                      ///< position in the track
-    std::vector<std::uint32_t> name;                    ///< dense number of the name
-    std::vector<std::vector<std::uint32_t>> places;     ///< for each name its places in the sequence
+    std::vector<std::uint32_t> at;                   ///< position in the track
+    std::vector<std::uint32_t> name;                 ///< dense number of the name
+    std::vector<std::vector<std::uint32_t>> places;  ///< for each name its places in the sequence
 };
 
 Sequence kernels_of(const TrackBuffer& track) {

@@ -11,15 +11,15 @@ namespace faultline {
 
 /// What one API call launched.
 struct LaunchedWork {
-    std::uint16_t kernels = 0;   ///< stops at 65,535
-    bool any = false;            ///< kernels, copies or sets
-    bool copies_out = false;     ///< a copy from the device to the host
+    std::uint16_t kernels = 0;  ///< stops at 65,535
+    bool any = false;           ///< kernels, copies or sets
+    bool copies_out = false;    ///< a copy from the device to the host
 };
 
 /// An API call that launched something, in the order of its thread.
 struct LaunchCall {
     SpanPlace place;
-    TimeNs start = 0, end = 0;   ///< source clock
+    TimeNs start = 0, end = 0;  ///< source clock
     LaunchedWork work;
 };
 
@@ -41,8 +41,8 @@ public:
 
 private:
     std::uint32_t first_id_ = 0;
-    std::vector<std::uint32_t> positions_;            ///< by track id - first_id_
-    std::vector<std::vector<LaunchedWork>> work_;     ///< by position of the host track; empty where it launched nothing
+    std::vector<std::uint32_t> positions_;         ///< by track id - first_id_
+    std::vector<std::vector<LaunchedWork>> work_;  ///< by position of the host track; empty where it launched nothing
 };
 
 }  // namespace faultline

@@ -30,7 +30,7 @@ RE2::Options quiet_options() {
 }
 
 std::optional<LayerClass> parse_class(std::string_view word) {
-    constexpr std::array<std::string_view, 4> words{"STEP", "FRONTEND", "BACKEND", "COMM"};
+    constexpr std::array<std::string_view, 6> words{"STEP", "FRONTEND", "BACKEND", "COMM", "HOST", "KERNEL"};
     for (std::size_t i = 0; i < words.size(); ++i)
         if (words[i] == word) return static_cast<LayerClass>(i + 1);
     return std::nullopt;
@@ -65,7 +65,8 @@ Result<LayerRules> LayerRules::load(std::string_view text, std::string_view wher
     LayerRules rules;
     for (const RuleLine& l : rule_lines(text)) {
         const auto layer = parse_class(l.key);
-        if (!layer) return rule_error(where, l.number, fmt::format("unknown class \"{}\" (STEP, FRONTEND, BACKEND or COMM)", l.key));
+        if (!layer)
+            return rule_error(where, l.number, fmt::format("unknown class \"{}\" (STEP, FRONTEND, BACKEND, COMM, HOST or KERNEL)", l.key));
         const auto blank = l.value.find_first_of(" \t");
         if (blank == std::string_view::npos) return rule_error(where, l.number, "a rule is CLASS, kinds and a pattern");
         std::string_view unknown;

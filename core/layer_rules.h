@@ -2,7 +2,7 @@
 //
 // File format (resources/rules/layers.rules), one rule a line, the first that matches wins:
 //     CLASS  KIND[,KIND…]|*  REGEXP        # comment
-// CLASS is STEP, FRONTEND, BACKEND or COMM; KIND a word of kind_name(). RE2, unanchored unless the pattern says so.
+// CLASS is STEP, FRONTEND, BACKEND, COMM, HOST or KERNEL; KIND a word of kind_name(). RE2, unanchored unless the pattern says so.
 // A rule set is const after load() and may be shared by threads.
 #pragma once
 
@@ -27,7 +27,8 @@ public:
     LayerRules& operator=(LayerRules&&) noexcept;
     ~LayerRules();
 
-    /// What the first matching rule says, else `host` for calls and `kernel` for device work. One pass over the name: callers classify each (kind, NameId) once and keep the answer.
+    /// What the first matching rule says, else `host` for calls and `kernel` for device work. One pass over the name: callers classify each
+    /// (kind, NameId) once and keep the answer.
     [[nodiscard]] LayerClass classify(SpanKind kind, std::string_view name) const;
 
 private:

@@ -32,7 +32,8 @@ std::vector<RuleLine> rule_lines(std::string_view text) {
         ++number;
         if (line.empty()) continue;
         const auto blank = line.find_first_of(kBlanks);
-        lines.push_back({number, line.substr(0, blank), blank == std::string_view::npos ? std::string_view{} : trimmed(line.substr(blank))});
+        lines.push_back(
+            {number, line.substr(0, blank), blank == std::string_view::npos ? std::string_view{} : trimmed(line.substr(blank))});
     }
     return lines;
 }

@@ -12,9 +12,9 @@
 namespace faultline {
 
 struct RuleLine {
-    int number = 0;            ///< from 1
-    std::string_view key;      ///< first word
-    std::string_view value;    ///< the rest without blanks around it; may be empty
+    int number = 0;          ///< from 1
+    std::string_view key;    ///< first word
+    std::string_view value;  ///< the rest without blanks around it; may be empty
 };
 
 /// The lines that say something; views into `text`.

@@ -53,11 +53,13 @@ private:
 /// Ordinal of the first span of the track that starts at or after `t` (capture time).
 Result<std::uint64_t> first_from(const CaptureReader& capture, ChunkColumns& columns, const Track& track, TimeNs t) {
     const auto& chunks = capture.chunks(track.id);
-    const auto after = std::partition_point(chunks.begin(), chunks.end(), [&](const Chunk& c) { return c.max_start + track.clock_offset_ns < t; });
+    const auto after =
+        std::partition_point(chunks.begin(), chunks.end(), [&](const Chunk& c) { return c.max_start + track.clock_offset_ns < t; });
     if (after == chunks.end()) return track.spans;
     const auto starts = columns.chunk(track.id, static_cast<std::size_t>(after - chunks.begin()), Column::start);
     if (!starts) return tl::unexpected<Error>(starts.error());
-    return after->first_ordinal + static_cast<std::uint64_t>(std::lower_bound((*starts)->begin(), (*starts)->end(), t) - (*starts)->begin());
+    return after->first_ordinal +
+           static_cast<std::uint64_t>(std::lower_bound((*starts)->begin(), (*starts)->end(), t) - (*starts)->begin());
 }
 
 /// The span and what encloses it on its track, outermost first.
@@ -85,8 +87,8 @@ void add_launched(const LaunchIndex& launches, SpanId first, SpanId last, SpanCh
     }
 }
 
-Result<void> find_launched(const CaptureReader& capture, ChunkColumns& columns, const LaunchIndex& launches, const Track& track, SpanId span,
-                           SpanChain& chain) {
+Result<void> find_launched(const CaptureReader& capture, ChunkColumns& columns, const LaunchIndex& launches, const Track& track,
+                           SpanId span, SpanChain& chain) {
     const auto start = columns.value(span, Column::start), duration = columns.value(span, Column::duration);
     if (!start || !duration) return tl::unexpected<Error>((!start ? start : duration).error());
     const TimeNs end = *start + *duration;
@@ -109,7 +111,8 @@ Result<void> find_launched(const CaptureReader& capture, ChunkColumns& columns, 
 
 Result<SpanChain> span_chain(const CaptureReader& capture, SpanId span, const LaunchIndex* launches) {
     const Track* track = span.valid() ? capture.track(span.track()) : nullptr;
-    if (!track || span.ordinal() >= track->spans) return fail(ErrorCode::wrong_usage, "there is no such span in this capture", "Choose a span that the capture shows");
+    if (!track || span.ordinal() >= track->spans)
+        return fail(ErrorCode::wrong_usage, "there is no such span in this capture", "Choose a span that the capture shows");
     ChunkColumns columns(capture);
     SpanChain chain;
     SpanId host = span;
@@ -138,7 +141,8 @@ Result<SpanChain> span_chain(const CaptureReader& capture, SpanId span, const La
         if (!built) return tl::unexpected<Error>(built.error());
         own = std::move(*built);
     }
-    if (auto ok = find_launched(capture, columns, launches ? *launches : *own, *track, span, chain); !ok) return tl::unexpected<Error>(ok.error());
+    if (auto ok = find_launched(capture, columns, launches ? *launches : *own, *track, span, chain); !ok)
+        return tl::unexpected<Error>(ok.error());
     return chain;
 }
 

@@ -70,6 +70,61 @@ void Lane::seal_busy() {
     busy[size()] = sum;
 }
 
+namespace {
+
+/// Runs for a larger `narrow` from those of a smaller one. Exact: inside a run every span ends less than the smaller `narrow` after the
+/// one before, so a larger one never parts it.
+std::vector<FoldRun> merged_runs(const std::vector<FoldRun>& runs, TimeNs narrow) {
+    std::vector<FoldRun> out;
+    out.reserve(runs.size() / 2);
+    bool open = false;
+    for (const FoldRun& run : runs) {
+        if (open && run.first_end - out.back().end < narrow) {
+            out.back().end = run.end;
+            out.back().count += run.count;
+            continue;
+        }
+        out.push_back(run);
+        open = run.count > 1 || run.first_end - run.start < narrow;
+    }
+    out.shrink_to_fit();
+    return out;
+}
+
+}  // namespace
+
+void Lane::seal_levels() {
+    constexpr std::size_t kShort = 4096;   // a search through fewer spans costs nothing
+    constexpr std::size_t kFewRuns = 512;
+    levels.clear();
+    marks.clear();
+    for (std::size_t i = 0; i < size(); i += kMarkSpans) marks.push_back(starts[i]);
+    if (size() < kShort) return;
+    // Differences of times at the ends of 64 bits have no room: such a lane is searched span by span.
+    TimeNs length = 0;
+    if (__builtin_sub_overflow(ends.back(), starts.front(), &length) || length > std::numeric_limits<TimeNs>::max() / 8) return;
+    TimeNs narrow = 1;
+    while (narrow < length / static_cast<TimeNs>(size()) * 8) narrow *= 4;
+    std::vector<FoldRun> runs;
+    bool open = false;
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (open && ends[i] - runs.back().end < narrow) {
+            runs.back().end = ends[i];
+            ++runs.back().count;
+            continue;
+        }
+        runs.push_back({starts[i], ends[i], ends[i], static_cast<std::uint32_t>(i), 1});
+        open = ends[i] - starts[i] < narrow;
+    }
+    while (runs.size() >= kFewRuns && narrow < length) {
+        std::vector<FoldRun> coarser = merged_runs(runs, narrow * 4);
+        if (runs.size() <= size() / 16) levels.push_back({narrow, std::move(runs)});
+        runs = std::move(coarser);
+        narrow *= 4;
+    }
+    if (runs.size() <= size() / 16) levels.push_back({narrow, std::move(runs)});
+}
+
 void Lane::seal_values() {
     values.resize(size(), 0.0);
     peaks.assign((size() + kPeakSpans - 1) / kPeakSpans, -std::numeric_limits<double>::infinity());
@@ -118,6 +173,7 @@ public:
             if (auto done = read_values(); !done) return tl::unexpected(done.error());
         }
         std::erase_if(out_.lanes, [](const Lane& lane) { return lane.size() == 0; });
+        for (Lane& lane : out_.lanes) lane.seal_levels();
         return std::move(out_);
     }
 
@@ -316,6 +372,7 @@ std::shared_ptr<const SpanIndex> SpanIndex::from_lanes(std::vector<TrackLanes> t
         for (Lane& lane : track.lanes) {
             if (track.track.kind == TrackKind::device && lane.busy.size() != lane.size() + 1) lane.seal_busy();
             if (track.track.kind == TrackKind::counter && lane.values.size() != lane.size()) lane.seal_values();
+            if (lane.marks.empty()) lane.seal_levels();
             if (lane.size() == 0) continue;
             index->spans_ += lane.size();
             const TimeRange own{lane.starts.front(), lane.ends.back()};

@@ -1,6 +1,7 @@
 // The spans of a capture in memory, laid out for reading ranges of time fast: what the timeline paints and what the statistics read.
 //
-// Built once, off the GUI thread, then const: any number of threads may read it. About 26 bytes a span.
+// Built once, off the GUI thread, then const: any number of threads may read it. About 28 bytes a span, 8 more
+// on devices.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,20 @@
 #include "core/result.h"
 
 namespace faultline {
+
+/// Spans of a lane that are drawn as one wherever spans shorter than a level's `narrow` cannot be told apart (core/drawable.h).
+struct FoldRun {
+    TimeNs start = 0;
+    TimeNs first_end = 0;      ///< end of its first span
+    TimeNs end = 0;
+    std::uint32_t first = 0;   ///< position of its first span in the lane
+    std::uint32_t count = 1;
+};
+
+struct FoldLevel {
+    TimeNs narrow = 0;
+    std::vector<FoldRun> runs;  ///< all spans of the lane, in order
+};
 
 /// One row to paint: the spans of one track at one nesting depth. Sorted by start, never overlapping, so sorted by end too.
 ///
@@ -39,6 +54,11 @@ struct Lane {
     std::vector<double> values;
     std::vector<double> peaks;
     static constexpr std::size_t kPeakSpans = 64;
+    /// The start of every kMarkSpans-th span: where a search through a long lane begins.
+    std::vector<TimeNs> marks;
+    static constexpr std::size_t kMarkSpans = 64;
+    /// Coarser and coarser runs, `narrow` growing by 4; only those that are at most a sixteenth of the spans. Long lanes only.
+    std::vector<FoldLevel> levels;
 
     [[nodiscard]] std::size_t size() const noexcept { return starts.size(); }
     /// Positions [first, last) of the spans that touch the range.
@@ -52,11 +72,13 @@ struct Lane {
     /// Largest sample at positions [first, last), which is not empty; counter lanes only.
     [[nodiscard]] double peak(std::size_t first, std::size_t last) const noexcept;
 
-    /// Building: spans in start order, then once seal_busy() for lanes of device tracks or seal_values() for those of counters.
+    /// Building: spans in start order, then once seal_busy() for lanes of device tracks or seal_values() for those of counters,
+    /// and seal_levels() for all.
     void append(TimeNs start, TimeNs end, NameId name, SpanKind kind, std::uint32_t ordinal);
     void reserve(std::size_t spans);
     void seal_busy();
     void seal_values();
+    void seal_levels();
 };
 
 /// The lanes of one track: those of ranges, operators, calls and device work by depth, then those of Python frames by depth.

@@ -16,7 +16,7 @@ constexpr char kGroupBy = 'G', kGroupByDescending = 'D', kOrderBy = 'O';  // sta
 constexpr char kEqual = '=', kIn = 'I', kLess = '<', kLessEqual = 'l', kGreater = '>', kGreaterEqual = 'g';
 constexpr int kFirstColumnCharacter = '0';
 constexpr int kVersionWithIn = 3038000;                    // sqlite3_vtab_in(), sqlite3_vtab_distinct()
-constexpr std::uint64_t kMaxRearrangedSpans = 20'000'000;  // beyond, sorting by SQLite spills to disk instead of filling memory
+constexpr std::uint64_t kMaxRearrangedSpans = 8'000'000;  // beyond, sorting by SQLite spills to disk instead of filling memory
 
 char operator_character(unsigned char op) {
     switch (op) {

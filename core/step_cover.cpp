@@ -173,15 +173,13 @@ std::vector<StepWork> device_work(const SourceBuilder& source, std::size_t steps
 
 /// The host ranges, by the thread, the process, and whether they reach beyond their process.
 struct Reach {
-    std::map<std::size_t, Ranges> own;          ///< by thread
-    std::map<std::int64_t, Ranges> process;     ///< by process
-    Ranges everywhere;                          ///< of processes that launch nothing themselves
+    std::map<std::size_t, Ranges> own;       ///< by thread
+    std::map<std::int64_t, Ranges> process;  ///< by process
+    Ranges everywhere;                       ///< of processes that launch nothing themselves
     Ranges device_only;
 };
 
-std::int64_t process_key(const HostThread& thread) {
-    return thread.process ? static_cast<std::int64_t>(index_of(*thread.process)) : -1;
-}
+std::int64_t process_key(const HostThread& thread) { return thread.process ? static_cast<std::int64_t>(index_of(*thread.process)) : -1; }
 
 Reach reach_of(const std::vector<HostThread>& threads, const LaunchTable& launches, const std::vector<StepRange>& ranges) {
     Reach reach;
@@ -246,10 +244,13 @@ std::vector<StepWork> cover_spans(SourceBuilder& source, const std::vector<HostT
         }
         const Timeline& timeline = process != of_process.end() ? process->second : everywhere;
         if (timeline.empty()) continue;
-        const bool launching = std::any_of(threads[t].tracks.begin(), threads[t].tracks.end(), [&](std::uint32_t track) { return launches.launches(track); });
+        const bool launching =
+            std::any_of(threads[t].tracks.begin(), threads[t].tracks.end(), [&](std::uint32_t track) { return launches.launches(track); });
         for (const std::uint32_t track : threads[t].tracks) {
-            if (launching) cover_starts(source.tracks()[track], timeline);
-            else if (source.tracks()[track].has(Column::flags)) cover_collectives(source.tracks()[track], timeline, ranges);
+            if (launching)
+                cover_starts(source.tracks()[track], timeline);
+            else if (source.tracks()[track].has(Column::flags))
+                cover_collectives(source.tracks()[track], timeline, ranges);
         }
     }
     cover_launched(source, launches);

@@ -26,7 +26,7 @@ struct StepWork {
     TimeNs first_start = 0, last_end = 0;  ///< source clock; meaningless without work
     std::int64_t spans = 0;
     std::int64_t kernels = 0;
-    TimeNs busy_ns = 0;                    ///< union on each device, summed
+    TimeNs busy_ns = 0;  ///< union on each device, summed
 };
 
 /// Sets the `step` column to the position of the range (set_step_ids() makes it an id) and adds the work up. A sweep: linear in spans.

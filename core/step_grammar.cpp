@@ -15,10 +15,17 @@ namespace faultline {
 namespace {
 
 enum Field : std::size_t {
-    f_number, f_tokens, f_batch, f_context_requests, f_context_tokens, f_generation_requests, f_generation_tokens, kFields
+    f_number,
+    f_tokens,
+    f_batch,
+    f_context_requests,
+    f_context_tokens,
+    f_generation_requests,
+    f_generation_tokens,
+    kFields
 };
-constexpr std::array<std::string_view, kFields> kFieldNames{"number", "tokens", "batch", "context_requests", "context_tokens",
-                                                            "generation_requests", "generation_tokens"};
+constexpr std::array<std::string_view, kFields> kFieldNames{
+    "number", "tokens", "batch", "context_requests", "context_tokens", "generation_requests", "generation_tokens"};
 constexpr std::array<std::string_view, 8> kRoleNames{"step", "phase", "begin", "capture", "outer", "frame", "sample", "graph"};
 constexpr std::array<std::string_view, 4> kPhaseNames{"prefill", "decode", "mixed", "other"};
 constexpr int kMaxGroups = 16;
@@ -177,7 +184,8 @@ std::optional<std::string> StepGrammar::Rule::check() const {
     if (!pattern) return fmt::format("rule \"{}\" has no \"match\" line", name);
     const int has = pattern->NumberOfCapturingGroups();
     for (std::size_t f = 0; f < kFields; ++f)
-        if (groups[f] > has) return fmt::format("\"{}\" names group {}, but the pattern of rule \"{}\" has {}", kFieldNames[f], groups[f], name, has);
+        if (groups[f] > has)
+            return fmt::format("\"{}\" names group {}, but the pattern of rule \"{}\" has {}", kFieldNames[f], groups[f], name, has);
     if (mode_group > has) return fmt::format("\"phase\" names group {}, but the pattern of rule \"{}\" has {}", mode_group, name, has);
     return std::nullopt;
 }
@@ -219,7 +227,8 @@ Result<StepGrammar> StepGrammar::load(std::string_view text, std::string_view wh
         if (l.key == "rule") {
             if (l.value.empty()) return rule_error(where, l.number, "a rule needs a name");
             for (const Rule& r : grammar.rules_)
-                if (r.name == l.value) return rule_error(where, l.number, fmt::format("rule \"{}\" stands already in line {}", r.name, r.line));
+                if (r.name == l.value)
+                    return rule_error(where, l.number, fmt::format("rule \"{}\" stands already in line {}", r.name, r.line));
             if (!grammar.rules_.empty())
                 if (const auto wrong = grammar.rules_.back().check()) return rule_error(where, grammar.rules_.back().line, *wrong);
             grammar.rules_.emplace_back();

@@ -35,7 +35,7 @@ enum class StepRole : std::uint8_t {
 
 /// What the text of a range says.
 struct StepText {
-    std::string_view dialect;       ///< name of the rule; lives as long as the grammar
+    std::string_view dialect;  ///< name of the rule; lives as long as the grammar
     StepRole role = StepRole::step;
     StepPhase phase = StepPhase::other;
     std::optional<std::int64_t> number, tokens, batch, context_requests, context_tokens, generation_requests, generation_tokens;

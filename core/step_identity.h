@@ -14,6 +14,7 @@ namespace faultline {
 
 /// Joins `found`, the steps of one rank by start and without ids, to `known`: grows what is the same step, gives the others new ids from
 /// `next_id` on and appends them. Returns the position in `known` of each found step.
-[[nodiscard]] std::vector<std::size_t> join_steps(std::vector<Step>& known, std::vector<Step> found, std::int64_t& next_id, bool clocks_comparable);
+[[nodiscard]] std::vector<std::size_t> join_steps(std::vector<Step>& known, std::vector<Step> found, std::int64_t& next_id,
+                                                  bool clocks_comparable);
 
 }  // namespace faultline

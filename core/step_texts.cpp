@@ -98,21 +98,21 @@ void fill_from(StepText& text, const StepText& inner) {
 }
 
 struct Nest {
-    std::vector<MatchedSpan> spans;              ///< by start, longer first
-    std::vector<std::vector<std::size_t>> inner; ///< spans directly inside each
+    std::vector<MatchedSpan> spans;               ///< by start, longer first
+    std::vector<std::vector<std::size_t>> inner;  ///< spans directly inside each
     std::vector<std::size_t> roots;
 };
 
 Nest nest(std::vector<MatchedSpan> spans) {
-    std::stable_sort(spans.begin(), spans.end(), [](const MatchedSpan& a, const MatchedSpan& b) {
-        return a.start != b.start ? a.start < b.start : a.end > b.end;
-    });
+    std::stable_sort(spans.begin(), spans.end(),
+                     [](const MatchedSpan& a, const MatchedSpan& b) { return a.start != b.start ? a.start < b.start : a.end > b.end; });
     Nest n{std::move(spans), {}, {}};
     n.inner.resize(n.spans.size());
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < n.spans.size(); ++i) {
         // What crosses the end of the span before it does not lie inside it.
-        while (!open.empty() && (n.spans[open.back()].end <= n.spans[i].start || n.spans[open.back()].end < n.spans[i].end)) open.pop_back();
+        while (!open.empty() && (n.spans[open.back()].end <= n.spans[i].start || n.spans[open.back()].end < n.spans[i].end))
+            open.pop_back();
         (open.empty() ? n.roots : n.inner[open.back()]).push_back(i);
         open.push_back(i);
     }
@@ -125,7 +125,8 @@ std::vector<StepRange> nested_steps(const SourceBuilder& source, std::vector<Mat
     const Nest n = nest(std::move(spans));
     std::vector<char> counts_inside(n.spans.size(), 0);
     for (std::size_t i = n.spans.size(); i-- > 0;)  // those inside stand behind
-        for (const std::size_t c : n.inner[i]) counts_inside[i] |= static_cast<char>(counts_inside[c] != 0 || n.spans[c].text->has_counts());
+        for (const std::size_t c : n.inner[i])
+            counts_inside[i] |= static_cast<char>(counts_inside[c] != 0 || n.spans[c].text->has_counts());
 
     std::vector<StepRange> steps;
     std::vector<std::size_t> todo(n.roots.rbegin(), n.roots.rend());
@@ -138,7 +139,8 @@ std::vector<StepRange> nested_steps(const SourceBuilder& source, std::vector<Mat
             continue;
         }
         const TrackBuffer& track = source.tracks()[span.place.track];
-        StepRange step{*span.text, std::string(source.names().text(track.names[span.place.at])), inferred, thread, span.start, span.end, {}};
+        StepRange step{*span.text, std::string(source.names().text(track.names[span.place.at])), inferred, thread, span.start, span.end,
+                       {}};
         std::vector<std::size_t> within{i};
         while (!within.empty()) {
             const std::size_t w = within.back();

@@ -49,11 +49,12 @@ struct StepRange {
     bool inferred = false;
     std::size_t thread = kNoThread;  ///< in host_threads(); none where only device work was seen
     TimeNs start = 0, end = 0;
-    std::vector<SpanId> spans;       ///< its STEP ranges
+    std::vector<SpanId> spans;  ///< its STEP ranges
 };
 
 /// Steps out of matched spans of one thread: where they nest the outermost that has counts wins, without any counts the outermost;
 /// what it does not say itself is taken from those inside. Sorted by start.
-[[nodiscard]] std::vector<StepRange> nested_steps(const SourceBuilder& source, std::vector<MatchedSpan> spans, std::size_t thread, bool inferred);
+[[nodiscard]] std::vector<StepRange> nested_steps(const SourceBuilder& source, std::vector<MatchedSpan> spans, std::size_t thread,
+                                                  bool inferred);
 
 }  // namespace faultline

@@ -17,7 +17,8 @@ FROM span WHERE kind IN ('runtime_call', 'driver_call');
 
 -- Ranges of host threads: NVTX and user annotations. `parent` is the id of the enclosing span of any kind.
 CREATE TEMP VIEW IF NOT EXISTS ranges AS
-SELECT id, start_ns, duration_ns, end_ns, name, source, process, thread, rank, step, parent, depth, track, external_id, name_id, flags, pid, tid, args
+SELECT id, start_ns, duration_ns, end_ns, name, source, process, thread, rank, step, parent, depth, track, external_id,
+       name_id, flags, pid, tid, args
 FROM span WHERE kind = 'range';
 
 -- Framework operators. `sequence` is the autograd number; `link` the forward operator of a backward one.
@@ -51,7 +52,8 @@ SELECT id, start_ns, duration_ns, end_ns, name, source, process, thread, rank, s
            WHEN what LIKE '%send%' THEN 'send'
            ELSE 'other'
        END AS kind,
-       kind AS span_kind, device, stream, comm_sequence, correlation, launch, parent, depth, track, external_id, name_id, flags, pid, tid, args
+       kind AS span_kind, device, stream, comm_sequence, correlation, launch, parent, depth, track, external_id, name_id, flags,
+       pid, tid, args
 FROM (SELECT *, collective, comm_bytes, group_size, comm_sequence,
              CASE WHEN json_valid(args) THEN coalesce(json_extract(args, '$."Collective name"'), name) ELSE name END AS what
       FROM span)
@@ -70,7 +72,8 @@ SELECT s.id, s.start_ns, s.end_ns - s.start_ns AS duration_ns, s.end_ns, s.name,
        s.host_ns, s.inferred, s.tokens, s.batch, s.instance,
        (SELECT json_group_array(rank) FROM (SELECT rank FROM main.step_rank WHERE step = s.id ORDER BY rank)) AS ranks,
        (SELECT json_group_array(request)
-        FROM (SELECT r.request FROM main.request_step AS rs JOIN main.request AS r ON r.id = rs.request WHERE rs.step = s.id ORDER BY r.id)) AS requests,
+        FROM (SELECT r.request FROM main.request_step AS rs JOIN main.request AS r ON r.id = rs.request
+              WHERE rs.step = s.id ORDER BY r.id)) AS requests,
        NULL AS expected_ns, NULL AS ratio, NULL AS outlier, NULL AS reasons, NULL AS bound,
        s.kernel_busy_ns, s.kernels, s.dialect, s.number, s.context_requests, s.context_tokens, s.generation_requests, s.generation_tokens
 FROM main.step AS s;
@@ -83,7 +86,8 @@ SELECT r.request AS id, r.arrival_ns AS start_ns, r.end_ns - r.arrival_ns AS dur
        r.arrival_ns, r.first_token_ns, r.end_ns, r.ttft_ns, r.tpot_ns,
        (SELECT json_group_array(step) FROM (SELECT step FROM main.request_step WHERE request = r.id ORDER BY step)) AS steps,
        (SELECT json_group_array(instance)
-        FROM (SELECT DISTINCT s.instance FROM main.request_step AS rs JOIN main.step AS s ON s.id = rs.step WHERE rs.request = r.id ORDER BY 1)) AS instances
+        FROM (SELECT DISTINCT s.instance FROM main.request_step AS rs JOIN main.step AS s ON s.id = rs.step
+              WHERE rs.request = r.id ORDER BY 1)) AS instances
 FROM main.request AS r;
 
 -- Which request took part in which step.

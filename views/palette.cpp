@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 #include <QStyleFactory>
 #include <array>
+#include <cmath>
 
 namespace faultline {
 
@@ -158,7 +159,7 @@ QPalette theme_palette(bool dark) {
     set(QPalette::BrightText, 0xffffff);
     set(QPalette::ToolTipBase, dark ? 0x2a303a : 0xffffff);
     set(QPalette::ToolTipText, dark ? 0xe2e7ee : 0x1c232d);
-    set(QPalette::PlaceholderText, dark ? 0x8d98a8 : 0x687384);
+    set(QPalette::PlaceholderText, dark ? 0x95a1b1 : 0x5f6a7a);
     set(QPalette::Highlight, dark ? 0x3f7ee0 : 0x2766cf);
     set(QPalette::HighlightedText, 0xffffff);
     set(QPalette::Link, dark ? 0x7fb0ff : 0x1f5fc4);
@@ -190,8 +191,10 @@ QColor kind_colour(SpanKind kind, bool collective, bool dark) {
 }
 
 QColor text_on(const QColor& fill) {
-    const double luminance = 0.299 * fill.redF() + 0.587 * fill.greenF() + 0.114 * fill.blueF();
-    return luminance > 0.52 ? QColor(0x14, 0x18, 0x1e) : QColor(0xff, 0xff, 0xff);
+    // Relative luminance of WCAG 2; at 0.179 black and white contrast equally.
+    const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+    const double luminance = 0.2126 * linear(fill.redF()) + 0.7152 * linear(fill.greenF()) + 0.0722 * linear(fill.blueF());
+    return luminance > 0.179 ? QColor(0x06, 0x09, 0x0d) : QColor(0xff, 0xff, 0xff);
 }
 
 const Chrome& chrome(bool dark) {

@@ -11,6 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kWidestAligned = 60;  // a name of 500 characters pushes its own line out, not all others
+
 /// Columns that a text takes on a terminal; multi-byte characters count as one.
 std::size_t width_of(std::string_view text) {
     return static_cast<std::size_t>(
@@ -104,7 +106,7 @@ std::string aligned_table(const std::vector<std::vector<std::string>>& rows, con
     std::vector<std::size_t> widths;
     for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], std::min(width_of(row[i]), kWidestAligned));
     }
     std::string text;
     for (const auto& row : rows) {

@@ -115,10 +115,8 @@ public:
     using RowWriter::RowWriter;
     void columns(const std::vector<std::string>& names) override { pending_.push_back(names); }
     void row(const std::vector<SqlValue>& values) override {
-        if (right_.empty()) {
-            for (const SqlValue& value : values)
-                right_.push_back(std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value));
-        }
+        texts_seen_.resize(values.size());
+        for (std::size_t i = 0; i < values.size(); ++i) texts_seen_[i] = texts_seen_[i] || std::holds_alternative<std::string>(values[i]);
         std::vector<std::string> texts;
         for (const SqlValue& value : values)
             texts.push_back(std::holds_alternative<std::monostate>(value) ? "NULL" : one_line(text_of(value)));
@@ -137,11 +135,13 @@ private:
         return text;
     }
     void flush() {
-        write(aligned_table(pending_, right_));
+        std::vector<bool> right(texts_seen_);
+        right.flip();
+        write(aligned_table(pending_, right));
         pending_.clear();
     }
     std::vector<std::vector<std::string>> pending_;
-    std::vector<bool> right_;
+    std::vector<bool> texts_seen_;  ///< by column; numbers alone stand to the right
 };
 
 std::unique_ptr<RowWriter> make_writer(const std::string& format, const CommandIo& io) {

@@ -9,6 +9,10 @@ namespace faultline::kineto {
 namespace {
 
 constexpr std::size_t kLookAhead = 256;  // bytes needed to judge what follows an event
+constexpr std::size_t kLongEvent = 16 * 1024;  // such an event may have swallowed others
+
+/// What events begin with before any was read.
+constexpr std::array<std::string_view, 7> kUsualFirstKeys = {"ph", "name", "pid", "cat", "tid", "ts", "args"};
 
 /// Members of the top level that are known to stand behind the events; needed only where the list's closing bracket is missing.
 constexpr std::array<std::string_view, 14> kKnownMembers = {
@@ -82,16 +86,22 @@ void EventCutter::expect_damage() noexcept { run_bytes_ = std::max<std::size_t>(
 // ---- where events begin ----
 
 bool EventCutter::is_first_key(std::string_view key) const noexcept {
-    return key == "ph" || std::find(first_keys_.begin(), first_keys_.end(), key) != first_keys_.end();
+    if (key == "ph") return true;  // many files have events of both kinds, and the other one may not have come yet
+    if (first_keys_.empty()) return std::find(kUsualFirstKeys.begin(), kUsualFirstKeys.end(), key) != kUsualFirstKeys.end();
+    return std::find(first_keys_.begin(), first_keys_.end(), key) != first_keys_.end();
 }
 
 void EventCutter::learn(const CutEvent& event) {
     const char* const quote = skip_json_space(event.begin + 1, event.end);
-    if (event.end - quote > 4 && std::memcmp(quote, "\"ph\"", 4) == 0) return;
     if (quote == event.end || *quote != '"') return;
+    const auto begins_with = [&](const std::string& key) {
+        const auto left = static_cast<std::size_t>(event.end - quote - 1);
+        return left > key.size() && quote[1 + key.size()] == '"' && std::memcmp(quote + 1, key.data(), key.size()) == 0;
+    };
+    if (std::any_of(first_keys_.begin(), first_keys_.end(), begins_with)) return;
     const std::string_view key = key_at(quote, event.end);
     constexpr std::size_t kMostKeys = 16;
-    if (!key.empty() && first_keys_.size() < kMostKeys && !is_first_key(key)) first_keys_.emplace_back(key);
+    if (!key.empty() && first_keys_.size() < kMostKeys) first_keys_.emplace_back(key);
 }
 
 bool EventCutter::starts_event(const char* brace, const char* end) const noexcept {
@@ -99,15 +109,27 @@ bool EventCutter::starts_event(const char* brace, const char* end) const noexcep
     return quote != end && *quote == '"' && is_first_key(key_at(quote, std::min(end, quote + kLookAhead)));
 }
 
-/// The next brace that begins an event: it stands after a comma or a closing brace and is followed by a known first key.
+/// Arguments may begin with the same keys as events, but only events have a phase: for places where no border says what begins.
+bool EventCutter::starts_whole_event(const char* brace, const char* end) const noexcept {
+    if (!starts_event(brace, end)) return false;
+    ScanState scan;
+    const char* const limit = std::min(end, brace + kLongEvent);
+    const char* const after = scan_object(scan, brace, limit);
+    return count_phases(brace, after == nullptr ? limit : after) > 0;
+}
+
+/// The next brace that begins an event: it stands after the closing brace of another one, with a comma or without, and is followed by a
+/// known first key. Where that closing brace is missing, the bytes from `from` must at least hold an event's phase.
 const char* EventCutter::find_event(const char* from, const char* end) const noexcept {
     for (const char* p = from; p != end; ++p) {
         p = static_cast<const char*>(std::memchr(p, '{', static_cast<std::size_t>(end - p)));
         if (p == nullptr) return nullptr;
         const char* before = p;
         while (before != from && static_cast<unsigned char>(before[-1]) <= ' ') --before;  // stray control bytes too
-        if (before == from || (before[-1] != ',' && before[-1] != '}')) continue;
-        if (starts_event(p, end)) return p;
+        if (before == from || (before[-1] != ',' && before[-1] != '}') || !starts_event(p, end)) continue;
+        const char* closing = before - 1;
+        while (closing != from && (*closing == ',' || static_cast<unsigned char>(*closing) <= ' ')) --closing;
+        if (*closing == '}' || (count_phases(from, p) > 0 && starts_whole_event(p, end))) return p;
     }
     return nullptr;
 }
@@ -178,6 +200,10 @@ EventCutter::Piece EventCutter::in_members(CutWindow& window) {
     key_ = std::string_view(p + 1, static_cast<std::size_t>(after_key - p - 2));
     if (key_ == "traceEvents" && *value == '[') return enter_events(window, value + 1);
     if (key_ == "traceEvents" && *value == '{' && starts_event(value, window.end)) return enter_events(window, value);
+    if (key_ == "traceEvents" && !found_events_) {
+        window.advance(value);
+        return broken_members(window);
+    }
     return take_member(window, value);
 }
 
@@ -299,7 +325,7 @@ EventCutter::Piece EventCutter::after_trace(CutWindow& window) {
 // ---- the events ----
 
 /// What follows an event that ends at `after`. Where it is another event, `next` is its brace.
-EventCutter::Gap EventCutter::look_behind(const CutWindow& window, const char* after, const char*& next) const noexcept {
+EventCutter::Gap EventCutter::look_behind(const CutWindow& window, const char* begin, const char* after, const char*& next) const noexcept {
     const char* p = skip_json_space(after, window.end);
     if (p != window.end && *p == ',') {
         const char* const brace = skip_json_space(p + 1, window.end);
@@ -309,14 +335,20 @@ EventCutter::Gap EventCutter::look_behind(const CutWindow& window, const char* a
         }
     }
     if (static_cast<std::size_t>(window.end - p) < kLookAhead && !window.last) return Gap::unknown;
-    return look_behind_oddly(window, p);
+    return look_behind_oddly(window, {begin, static_cast<std::size_t>(after - begin)}, p);
 }
 
-/// Whether the event before `at` is good where something other than a comma and an event follows: `lost` where a stray closing brace
-/// cut it short, so that its other members follow.
-EventCutter::Gap EventCutter::look_behind_oddly(const CutWindow& window, const char* at) const noexcept {
-    if (at != window.end && *at == '{' && !starts_event(at, window.end)) return Gap::lost;
-    if (at == window.end || *at != ',') return Gap::good;
+/// Whether an event is good where something other than a comma and an event follows at `at`: `lost` where a stray closing brace cut it
+/// short, so that its other members follow.
+EventCutter::Gap EventCutter::look_behind_oddly(const CutWindow& window, std::string_view event, const char* at) const noexcept {
+    if (at == window.end || *at == ']' || *at == '}') return Gap::good;
+    if (count_phases(event.data(), event.data() + event.size()) == 0) return Gap::lost;
+    if (*at == '{' && starts_whole_event(at, window.end)) return Gap::good;
+    if (*at != ',') {
+        const std::string_view ahead(at, std::min<std::size_t>(kLookAhead, static_cast<std::size_t>(window.end - at)));
+        const std::string_view junk = ahead.substr(0, ahead.find('{', 1));
+        return junk.find(':') == std::string_view::npos ? Gap::good : Gap::lost;
+    }
     const char* const key = skip_json_space(at + 1, window.end);
     if (key == window.end || *key != '"') return Gap::good;
     const std::string_view name = key_at(key, window.end);
@@ -340,7 +372,8 @@ EventCutter::Piece EventCutter::in_events(CutWindow& window) {
         const char* const limit = std::min<const char*>(most, p + open_bytes_);
         const char* const after = scan_object(scan, p, limit);
         const char* next = nullptr;
-        const Gap gap = after == nullptr ? Gap::unknown : look_behind(window, after, next);
+        const Gap gap = after == nullptr ? Gap::unknown : look_behind(window, p, after, next);
+        if (after != nullptr && static_cast<std::size_t>(after - p) > kLongEvent && find_event(p + 1, after) != nullptr) scan.flagged = true;
         if (gap == Gap::unknown || gap == Gap::lost || (scan.flagged && !events_.empty())) {
             window.advance(p);
             if (!events_.empty()) return Piece::run;
@@ -372,8 +405,8 @@ EventCutter::Piece EventCutter::open_event(CutWindow& window, char* begin) {
         ScanState scan;
         const char* const after = scan_object(scan, begin, window.end);
         const char* next = nullptr;
-        if (after != nullptr && look_behind(window, after, next) != Gap::unknown) {
-            events_.push_back({begin, begin + (after - begin), scan.flagged});
+        if (after != nullptr && look_behind(window, begin, after, next) != Gap::unknown) {
+            events_.push_back({begin, begin + (after - begin), true});
             window.advance(after);
             return Piece::run;
         }
@@ -427,8 +460,7 @@ EventCutter::Piece EventCutter::between_events(CutWindow& window) {
 
 /// Gives up the bytes from window.begin to the next event after `search_from`.
 EventCutter::Piece EventCutter::start_resync(CutWindow& window, CutTrouble::Kind kind, const char* search_from) {
-    const std::uint64_t records = kind == CutTrouble::Kind::stray_bytes ? 0 : std::max<std::uint64_t>(1, count_phases(window.begin, search_from));
-    trouble_ = {kind, window.offset, static_cast<std::uint64_t>(search_from - window.begin), records};
+    trouble_ = {kind, window.offset, static_cast<std::uint64_t>(search_from - window.begin), count_phases(window.begin, search_from)};
     window.advance(search_from);
     where_ = Where::resync;
     return in_resync(window);
@@ -442,6 +474,7 @@ EventCutter::Piece EventCutter::in_resync(CutWindow& window) {
     trouble_.records += count_phases(window.begin, to);
     window.advance(to);
     if (next == nullptr && !window.last) return Piece::more;
+    if (trouble_.kind != CutTrouble::Kind::stray_bytes) trouble_.records = std::max<std::uint64_t>(1, trouble_.records);
     where_ = Where::events;
     return Piece::trouble;
 }

@@ -106,14 +106,15 @@ private:
     Piece after_trace(CutWindow& window);
 
     enum class Gap { next_event, good, lost, unknown };
-    Gap look_behind(const CutWindow& window, const char* after, const char*& next) const noexcept;
-    Gap look_behind_oddly(const CutWindow& window, const char* at) const noexcept;
+    Gap look_behind(const CutWindow& window, const char* begin, const char* after, const char*& next) const noexcept;
+    Gap look_behind_oddly(const CutWindow& window, std::string_view event, const char* at) const noexcept;
     Piece start_resync(CutWindow& window, CutTrouble::Kind kind, const char* search_from);
     Piece report(CutTrouble::Kind kind, std::uint64_t offset, std::uint64_t bytes, std::uint64_t records = 0);
     Piece give_up(CutWindow& window, CutTrouble::Kind kind, const char* next);
     Piece enter_events(CutWindow& window, const char* first);
     [[nodiscard]] const char* find_event(const char* from, const char* end) const noexcept;
     [[nodiscard]] bool starts_event(const char* brace, const char* end) const noexcept;
+    [[nodiscard]] bool starts_whole_event(const char* brace, const char* end) const noexcept;
     [[nodiscard]] bool is_first_key(std::string_view key) const noexcept;
 
     Where where_ = Where::start;

@@ -39,6 +39,9 @@ std::string_view trimmed(std::string_view token) noexcept {
     return token;
 }
 
+/// Whether a value may begin with this byte. On Demand does not look, and skips to the end of what encloses a stray comma.
+constexpr bool begins_value(char c) noexcept { return c != ',' && c != ':' && c != '}' && c != ']'; }
+
 /// Collects the text of members that become no column: neighbours stay one piece.
 class RestPieces {
 public:
@@ -225,6 +228,7 @@ public:
             auto value = field.value();
             std::string_view token;
             if ((code_ = value.raw_json_token().get(token)) != simdjson::SUCCESS) return false;
+            if (token.empty() || !begins_value(token.front())) return code_ = simdjson::TAPE_ERROR, false;
             switch (take_member(event_, key, trimmed(token))) {
                 case Member::taken: rest.end(key - 1); break;
                 case Member::rest: rest.begin(key - 1); break;
@@ -251,6 +255,7 @@ private:
             const char* const key = raw_key.raw();
             std::string_view token;
             if ((code_ = field.value().raw_json_token().get(token)) != simdjson::SUCCESS) return false;
+            if (token.empty() || !begins_value(token.front())) return code_ = simdjson::TAPE_ERROR, false;
             if (take_argument(event_, key, trimmed(token)))
                 rest.end(key - 1);
             else

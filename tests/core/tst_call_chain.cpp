@@ -38,7 +38,8 @@ public:
         for (const Track& t : capture->tracks()) {
             const auto starts = capture->read_column(t.id, Column::start), names = capture->read_column(t.id, Column::name);
             for (std::size_t i = 0; starts && names && i < starts->size(); ++i)
-                if ((*starts)[i] == kUnit * start && capture->name(NameId{static_cast<std::uint32_t>((*names)[i])}) == name) return SpanId::make(t.id, i);
+                if ((*starts)[i] == kUnit * start && capture->name(NameId{static_cast<std::uint32_t>((*names)[i])}) == name)
+                    return SpanId::make(t.id, i);
         }
         return {};
     }
@@ -82,8 +83,8 @@ QStringList drawn(const CaptureReader& capture, const CallChain& chain) {
         const ChainNode& n = chain.nodes[i];
         if (n.parent >= static_cast<std::int64_t>(i)) return {QStringLiteral("a child before its parent")};
         depths.push_back(n.parent < 0 ? 0 : depths[static_cast<std::size_t>(n.parent)] + 1);
-        lines << QString(2 * depths.back(), QLatin1Char(' ')) + QString::fromStdString(std::string(capture.name(n.name))) + QStringLiteral(": ") +
-                     QString::fromStdString(std::string(layer_class_name(n.layer)));
+        lines << QString(2 * depths.back(), QLatin1Char(' ')) + QString::fromStdString(std::string(capture.name(n.name))) +
+                     QStringLiteral(": ") + QString::fromStdString(std::string(layer_class_name(n.layer)));
     }
     return lines;
 }
@@ -91,7 +92,8 @@ QStringList drawn(const CaptureReader& capture, const CallChain& chain) {
 QStringList names(const CaptureReader& capture, const std::vector<SpanId>& spans) {
     QStringList all;
     for (const SpanId s : spans)
-        all << QString::fromStdString(std::string(capture.name(NameId{static_cast<std::uint32_t>(capture.value(s, Column::name).value_or(0))})));
+        all << QString::fromStdString(
+            std::string(capture.name(NameId{static_cast<std::uint32_t>(capture.value(s, Column::name).value_or(0))})));
     return all;
 }
 
@@ -154,8 +156,9 @@ private Q_SLOTS:
         QVERIFY(f.capture);
         const auto chain = span_chain(*f.capture, f.span("gemm", 11'000));
         QVERIFY(chain.has_value());
-        QCOMPARE(names(*f.capture, chain->ancestors), (QStringList{QStringLiteral("serve.py(3): loop"), QString::fromLatin1(kDecode), QStringLiteral("nn.Module: Model"),
-                                                                   QStringLiteral("aten::mm"), QStringLiteral("cudaLaunchKernel"), QStringLiteral("gemm")}));
+        QCOMPARE(names(*f.capture, chain->ancestors),
+                 (QStringList{QStringLiteral("serve.py(3): loop"), QString::fromLatin1(kDecode), QStringLiteral("nn.Module: Model"),
+                              QStringLiteral("aten::mm"), QStringLiteral("cudaLaunchKernel"), QStringLiteral("gemm")}));
         QVERIFY(chain->launched.empty());
         QVERIFY(chain->step == StepId{2});
     }
@@ -169,8 +172,9 @@ private Q_SLOTS:
         for (const LaunchIndex* index : {static_cast<const LaunchIndex*>(nullptr), launches->get()}) {
             const auto step = span_chain(*f.capture, f.span(kDecode, 10'010), index);
             QVERIFY(step.has_value());
-            QCOMPARE(names(*f.capture, step->launched), (QStringList{QStringLiteral("gemm"), QStringLiteral("ncclDevKernel_AllReduce_Sum_bf16_RING_LL"),
-                                                                     QStringLiteral("node"), QStringLiteral("node"), QStringLiteral("node")}));
+            QCOMPARE(names(*f.capture, step->launched),
+                     (QStringList{QStringLiteral("gemm"), QStringLiteral("ncclDevKernel_AllReduce_Sum_bf16_RING_LL"),
+                                  QStringLiteral("node"), QStringLiteral("node"), QStringLiteral("node")}));
             QCOMPARE(names(*f.capture, step->ancestors).constLast(), QString::fromLatin1(kDecode));
             const auto graph = span_chain(*f.capture, f.span("cudaGraphLaunch", 600), index);
             QVERIFY(graph.has_value());

@@ -24,6 +24,7 @@ Lane random_lane(unsigned seed, int spans, TimeNs longest_gap, TimeNs longest, T
         t += length;
     }
     lane.seal_busy();
+    lane.seal_levels();
     return lane;
 }
 
@@ -108,6 +109,25 @@ private Q_SLOTS:
         }
     }
 
+    void long_lanes_have_levels_that_hold_every_span() {
+        const Lane lane = random_lane(31, 100'000, 30, 200);
+        QVERIFY(!lane.levels.empty());
+        TimeNs narrow = 0;
+        for (const FoldLevel& level : lane.levels) {
+            QVERIFY(level.narrow > narrow);
+            QVERIFY(level.runs.size() <= lane.size() / 16);
+            narrow = level.narrow;
+            std::size_t at = 0;
+            for (const FoldRun& run : level.runs) {
+                QCOMPARE(static_cast<std::size_t>(run.first), at);
+                QCOMPARE(run.start, lane.starts[at]);
+                at += run.count;
+                QCOMPARE(run.end, lane.ends[at - 1]);
+            }
+            QCOMPARE(at, lane.size());
+        }
+    }
+
     void fold_makes_no_more_items_than_pixels_allow() {
         const Lane lane = random_lane(3, 200'000, 40, 30);
         const auto items = fold(lane, {lane.starts.front(), lane.ends.back()}, 1000, 3.0);
@@ -179,6 +199,8 @@ private:
         QTest::newRow("sparse") << 12U << 500 << 5000LL << 40LL << -1'000'000LL;
         QTest::newRow("instants") << 13U << 800 << 2LL << 1LL << 7LL;
         QTest::newRow("epoch") << 14U << 2000 << 300LL << 900LL << 1'743'521'598'000'000'123LL;
+        QTest::newRow("long") << 16U << 60'000 << 30LL << 200LL << 5LL;
+        QTest::newRow("long and sparse") << 17U << 20'000 << 5000LL << 200LL << 1'743'521'598'000'000'123LL;
         QTest::newRow("one") << 15U << 1 << 0LL << 100LL << 0LL;
     }
     static Lane fetched() {

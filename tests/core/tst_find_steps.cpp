@@ -23,7 +23,9 @@ struct Fixture {
     void host(SpanKind kind, std::string_view name, TimeNs start, TimeNs end, int pid = 1, int tid = 1) {
         source.host_track(source.thread(source.process(pid), tid)).append(start, end - start, names.intern(name), kind);
     }
-    void range(std::string_view name, TimeNs start, TimeNs end, int pid = 1, int tid = 1) { host(SpanKind::range, name, start, end, pid, tid); }
+    void range(std::string_view name, TimeNs start, TimeNs end, int pid = 1, int tid = 1) {
+        host(SpanKind::range, name, start, end, pid, tid);
+    }
 
     struct Work {
         TimeNs start, end;
@@ -41,7 +43,9 @@ struct Fixture {
             d.set(d.append(w.start, w.end - w.start, names.intern(w.name), w.kind), Column::correlation, correlation);
         }
     }
-    void copy_out(TimeNs at, TimeNs start, TimeNs end) { launch(at, {{start, end, "Memcpy DtoH (Device -> Pinned)", SpanKind::memory_copy}}); }
+    void copy_out(TimeNs at, TimeNs start, TimeNs end) {
+        launch(at, {{start, end, "Memcpy DtoH (Device -> Pinned)", SpanKind::memory_copy}});
+    }
     void unlaunched(TimeNs start, TimeNs end, std::string_view name) {
         TrackBuffer& d = source.device_track(source.device(0), 7);
         d.set(d.append(start, end - start, names.intern(name), SpanKind::kernel), Column::correlation, 1'000'000 + ++correlation);
@@ -56,7 +60,8 @@ struct Fixture {
     std::int64_t step_at(std::string_view name, TimeNs start) {
         for (const TrackBuffer& t : source.tracks())
             for (std::uint32_t i = 0; i < t.size(); ++i)
-                if (t.starts[i] == start && names.text(t.names[i]) == name) return t.get(i, Column::step) == kNull ? -1 : t.get(i, Column::step);
+                if (t.starts[i] == start && names.text(t.names[i]) == name)
+                    return t.get(i, Column::step) == kNull ? -1 : t.get(i, Column::step);
         return -2;
     }
     bool noted(std::string_view code) const {
@@ -233,7 +238,7 @@ private Q_SLOTS:
         f.range("ProfilerStep#1", 0, 1000);
         f.host(SpanKind::op, "autograd", 90, 500, 1, 2);
         f.launch(100, {{1200, 1300}}, 1, 2);
-        f.host(SpanKind::op, "before", -50, 60, 1, 3);   // open when the step starts
+        f.host(SpanKind::op, "before", -50, 60, 1, 3);  // open when the step starts
         f.launch(10, {{1300, 1400}}, 1, 3);
         f.launch(20, {{1500, 1600, "gemm", SpanKind::kernel, 1}}, 2, 9);  // another process
         f.launch(30, {{1400, 1450}});
@@ -447,7 +452,8 @@ private Q_SLOTS:
         Fixture first(1, 1);
         decode_steps(first, 2, 0, 0);
         const FoundSteps a = first.find({}, 1);
-        for (const auto& [rank, start] : {std::pair{std::optional<std::int64_t>{}, TimeNs{0}}, {std::optional<std::int64_t>{0}, TimeNs{0}},
+        for (const auto& [rank, start] : {std::pair{std::optional<std::int64_t>{}, TimeNs{0}},
+                                          {std::optional<std::int64_t>{0}, TimeNs{0}},
                                           {std::optional<std::int64_t>{1}, TimeNs{3'600'000'000'000}}}) {
             Fixture other(2, 100);
             decode_steps(other, 2, start, rank);

@@ -22,8 +22,8 @@ struct Known {
     std::size_t steps;
     const char* dialect;
     StepPhase phase;
-    std::int64_t batch, tokens;   ///< -1: none
-    std::int64_t in_steps;        ///< kernels in all steps
+    std::int64_t batch, tokens;  ///< -1: none
+    std::int64_t in_steps;       ///< kernels in all steps
 };
 
 constexpr Known kKnown[] = {
@@ -81,7 +81,8 @@ private Q_SLOTS:
             QVERIFY(s.end >= s.start + s.host_ns);
             const auto chain = step_chain(**reader, layers, s.id);
             QVERIFY(chain.has_value());
-            const auto in_chain = std::count_if(chain->nodes.begin(), chain->nodes.end(), [](const ChainNode& n) { return n.kind == SpanKind::kernel; });
+            const auto in_chain =
+                std::count_if(chain->nodes.begin(), chain->nodes.end(), [](const ChainNode& n) { return n.kind == SpanKind::kernel; });
             QCOMPARE(static_cast<std::int64_t>(in_chain), s.kernels);
             QVERIFY(std::none_of(chain->nodes.begin(), chain->nodes.end(), [](const ChainNode& n) { return n.layer == LayerClass::none; }));
         }

@@ -37,14 +37,21 @@ private Q_SLOTS:
             {SpanKind::kernel, "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 4>(vllm::RankData*, int)", "comm"},
             {SpanKind::kernel, "void sglang::cross_device_reduce_2stage<half, 2>(sglang::RankData*)", "comm"},
             {SpanKind::kernel, "two_shot_all_reduce_kernel_inplace", "comm"},
-            {SpanKind::kernel, "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<1, __nv_bfloat16, 8>", "comm"},
+            {SpanKind::kernel, "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<1, __nv_bfloat16, 8>",
+             "comm"},
             {SpanKind::kernel, "void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>", "comm"},
             {SpanKind::kernel, "rcclGenericKernel", "comm"},
             {SpanKind::accelerator, "hcom_allReduce__123_0", "comm"},
             {SpanKind::kernel, "void vllm::rms_norm_kernel<c10::BFloat16>(c10::BFloat16*)", "kernel"},
-            {SpanKind::kernel, "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float> > >", "kernel"},
+            {SpanKind::kernel, "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float> > >",
+             "kernel"},
             {SpanKind::kernel, "nvjet_tst_64x8_64x16_1x1_h_bz_TNT", "kernel"},
             {SpanKind::kernel, "splitKreduce_kernel", "kernel"},
+            {SpanKind::kernel, "triton_poi_fused_add_all_reduce_bitwise_and_embedding_0", "kernel"},
+            {SpanKind::op, "triton_poi_fused_add_all_reduce_bitwise_and_embedding_0", "backend"},
+            {SpanKind::python, "torch/distributed/distributed_c10d.py(2314): get_world_size", "backend"},
+            {SpanKind::python, "vllm/distributed/device_communicators/pynccl.py(80): all_reduce", "comm"},
+            {SpanKind::range, "## Call CompiledFxGraph fal4xpiah2v6blbfmwwonu52 ##", "backend"},
             {SpanKind::kernel, "moe_align_block_size_kernel", "kernel"},
             {SpanKind::memory_copy, "Memcpy PtoP (Device -> Device)", "comm"},
             {SpanKind::memory_copy, "Memcpy DtoH (Device -> Pinned)", "kernel"},
@@ -89,7 +96,9 @@ private Q_SLOTS:
         };
         for (const auto& e : all) {
             const auto layer = layer_class_name(rules.classify(e.kind, e.name));
-            QVERIFY2(layer == e.layer, qPrintable(QStringLiteral("%1 is %2, not %3").arg(QLatin1String(e.name), QString::fromStdString(std::string(layer)), QLatin1String(e.layer))));
+            QVERIFY2(layer == e.layer,
+                     qPrintable(QStringLiteral("%1 is %2, not %3")
+                                    .arg(QLatin1String(e.name), QString::fromStdString(std::string(layer)), QLatin1String(e.layer))));
         }
     }
 
@@ -103,7 +112,8 @@ private Q_SLOTS:
     }
 
     void bad_rules_say_where_and_why() {
-        QCOMPARE(error_of("# head\n\nNICE op x\n"), QStringLiteral("my.rules line 3: unknown class \"NICE\" (STEP, FRONTEND, BACKEND or COMM)"));
+        QCOMPARE(error_of("# head\n\nNICE op x\n"),
+                 QStringLiteral("my.rules line 3: unknown class \"NICE\" (STEP, FRONTEND, BACKEND, COMM, HOST or KERNEL)"));
         QCOMPARE(error_of("COMM op\n"), QStringLiteral("my.rules line 1: a rule is CLASS, kinds and a pattern"));
         QCOMPARE(error_of("COMM opera x\n"), QStringLiteral("my.rules line 1: unknown span kind \"opera\""));
         QCOMPARE(error_of("COMM * [a\n"), QStringLiteral("my.rules line 1: the pattern is no regular expression: missing ]: [a"));

@@ -120,6 +120,11 @@ std::string why_file_forbidden(std::string_view file, std::string_view layer, st
                    ? std::string{}
                    : "a .moc file belongs to its own source, where Qt is allowed.";
     }
+    // Tests may name a neighbour by its place beside them.
+    if (layer == "tests" &&
+        (std::filesystem::path(file).parent_path() / header).lexically_normal().generic_string().starts_with("tests/")) {
+        return {};
+    }
     const auto target = layer_of(header);
     if (target.empty() || header.find("..") != std::string_view::npos) {
         return "write it from the root of the repository, such as \"core/result.h\", or in angles if it is a library.";

@@ -93,6 +93,9 @@ void TestLayers::rules_data() {
     row("app/a.cpp", "<CLI/CLI.hpp>", true);
     row("app/a.cpp", "<nlohmann/json.hpp>", true);
     row("tests/a.cpp", "\"ml/net/b.h\"", true);
+    row("tests/views/a.cpp", "\"b.h\"", true);
+    row("tests/views/a.cpp", "\"../support/b.h\"", true);
+    row("tests/views/a.cpp", "\"../../core/b.h\"", false);
     row("tests/a.cpp", "<QTest>", true);
     row("tests/a.cpp", "<simdjson.h>", true);
 }

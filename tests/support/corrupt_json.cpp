@@ -1,7 +1,6 @@
 #include "corrupt_json.h"
 
-#include <cstring>
-#include <functional>
+#include <algorithm>
 #include <random>
 
 namespace faultline::test {
@@ -20,13 +19,13 @@ public:
     std::size_t place(std::string_view what) {
         const std::size_t from = events_ + random_() % std::max<std::size_t>(1, (good_.size() - events_) * 9 / 10);
         const std::size_t at = good_.find(what, from);
-        return at == std::string::npos ? good_.rfind(what) : at;
+        return at == std::string::npos ? std::min(good_.rfind(what), good_.size()) : at;
     }
     std::size_t any_byte() { return place(": ") + 1 + random_() % 20; }
 
     Corruption replaced(std::string name, std::size_t at, std::size_t n, std::string_view by, bool loses = false) const {
         std::string text = good_;
-        text.replace(at, n, by);
+        if (at <= text.size()) text.replace(at, n, by);  // a text without such a place stays as it is
         return {std::move(name), loses, std::move(text), at, loses ? n : 0};
     }
 

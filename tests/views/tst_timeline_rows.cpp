@@ -298,6 +298,13 @@ private Q_SLOTS:
         QCOMPARE(cache.draw(canvas, 0, 20, 10, text, 0xff000000), 0);
         QCOMPARE(cache.draw(canvas, 0, 0, 400, QString(), 0xff000000), 0);
         QVERIFY(cache.draw(canvas, 380, 30, 400, text, 0xff000000) > 0);  // past the edges of the canvas
+        const qsizetype kept = cache.size();
+        QVERIFY(kept > 0);
+        cache.set_font(font);  // every frame does: the labels must live longer than a frame
+        QCOMPARE(cache.size(), kept);
+        font.setPixelSize(14);
+        cache.set_font(font);
+        QCOMPARE(cache.size(), 0);
     }
 };
 

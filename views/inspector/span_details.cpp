@@ -195,6 +195,7 @@ QString place_text(const CaptureReader& reader, const Track& track) {
     }
     if (const Thread* thread = track.thread ? reader.thread(*track.thread) : nullptr) {
         const QString words = thread->tid_text.empty() ? tr("thread %1").arg(thread->tid) : text(thread->tid_text);
+        if (text(thread->name).contains(QString::number(thread->tid))) return text(thread->name);  // "thread 8013 (python3)"
         return thread->name.empty() ? words : words + QStringLiteral(" (") + text(thread->name) + QLatin1Char(')');
     }
     return text(track.name);

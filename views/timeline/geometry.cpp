@@ -35,10 +35,15 @@ void sample_folded(const Lane& lane, const TimeAxis& axis, LaneGeometry& out) {
     for (const Block& block : out.blocks) {
         if (block.kind != BlockKind::folded) continue;
         std::size_t at = block.first;
+        std::size_t mark = block.first / Lane::kMarkSpans;
         const std::size_t last = block.first + block.count - 1;
         for (int x = block.x0; x < block.x1; x += LaneGeometry::kSlice) {
-            // The span that still runs at the middle of the slice, or the next one.
-            at = std::min(last, first_not_less(lane.ends, at, axis.time(std::min(x + LaneGeometry::kSlice / 2.0, static_cast<double>(block.x1)))));
+            const TimeNs middle = axis.time(std::min(x + LaneGeometry::kSlice / 2.0, static_cast<double>(block.x1)));
+            const std::size_t before = mark;
+            mark = first_not_less(lane.marks, mark, middle);
+            // Where the slice stands for a great many spans any of them will do; else the one that still runs at its middle, or the next.
+            if (mark > before + 1) at = std::clamp((mark - 1) * Lane::kMarkSpans, at, last);
+            else at = std::min(last, first_not_less(lane.ends, at, middle));
             out.sample[static_cast<std::size_t>(x)] = static_cast<std::uint32_t>(at);
         }
     }

@@ -32,10 +32,10 @@ struct LaneGeometry {
     int width = 0;
     std::vector<Block> blocks;      ///< by x; may touch, never overlap by more than a pixel
     std::vector<float> busy;        ///< share of each column where there is a busy block, else empty
-    /// Position of the span that colours each column of a busy block, and each slice of a folded one (kSlice columns from its first, kept
-    /// at the slice's first column); empty where there is neither.
+    /// Position of the span that colours each slice of a folded or busy block: kSlice columns from the block's first, kept at the first
+    /// column of the slice (every column of a busy block has one); empty where there is neither.
     std::vector<std::uint32_t> sample;
-    static constexpr int kSlice = 4;  ///< a colour for each column of a folded block would be noise
+    static constexpr int kSlice = 4;  ///< a colour for each column of a block would be noise
     std::vector<float> level;       ///< counters: value of each column as a share of `level_top`; below 0 where there is none yet
     double level_top = 0;
 

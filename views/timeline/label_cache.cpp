@@ -18,7 +18,8 @@ constexpr int kMostCharacters = 160;  // wider than a screen at any readable siz
 }  // namespace
 
 void LabelCache::set_font(const QFont& font) {
-    if (height_ > 0 && font == font_) return;
+    if (height_ > 0 && font == asked_) return;
+    asked_ = font;
     font_ = font;
     font_.setStyleStrategy(QFont::StyleStrategy(QFont::PreferAntialias | QFont::NoSubpixelAntialias));
     height_ = QFontMetrics(font_).height();

@@ -25,6 +25,7 @@ public:
     /// `font` in device pixels; another font forgets everything.
     void set_font(const QFont& font);
     [[nodiscard]] const QFont& font() const noexcept { return font_; }
+    [[nodiscard]] qsizetype size() const noexcept { return labels_.size(); }
     [[nodiscard]] int height() const noexcept { return height_; }
     [[nodiscard]] std::shared_ptr<const Label> label(const QString& text);
     /// Writes the text from `x`, cut with an ellipsis where it is wider than `width`; nothing where not even three characters fit.
@@ -34,6 +35,7 @@ public:
 private:
     [[nodiscard]] Label render(const QString& text) const;
 
+    QFont asked_;  ///< before the style strategy was changed
     QFont font_;
     int height_ = 0;
     Label ellipsis_;

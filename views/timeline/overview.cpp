@@ -96,7 +96,10 @@ void Overview::set_right_margin(int px) {
     forget();
 }
 
-void Overview::resizeEvent(QResizeEvent*) { forget(); }
+void Overview::resizeEvent(QResizeEvent*) {
+    metrics_.gutter = TimelineMetrics::of(*this).gutter;
+    forget();
+}
 
 void Overview::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
@@ -152,8 +155,11 @@ void Overview::paint_strip() {
     for (int x = 0; x < static_cast<int>(shares.host.size()); ++x) {
         fill(canvas, {x, rows - host, x + 1, rows}, blend_towards(op, shares.host[static_cast<std::size_t>(x)] * 0.85F));
     }
+    int last_tick = -1000;
     for (const Step& step : capture.steps) {
         const int x = static_cast<int>(std::floor(a.x(step.start) * dpr));
+        if (x - last_tick < std::lround(3 * dpr)) continue;  // closer ones would be a bar that says nothing
+        last_tick = x;
         fill(canvas, {x, 0, x + 1, top}, colours.muted.rgb());
     }
 }

@@ -174,12 +174,13 @@ void TimelinePainter::paint_busy(Frame& frame, const Row& row, const Block& bloc
     column_fill_.resize(width);
     column_quiet_.resize(width);
     column_bar_.resize(width);
+    const SpanStyle* style = nullptr;
     for (std::size_t i = 0; i < width; ++i) {
         const std::size_t x = static_cast<std::size_t>(block.x0) + i;
         const double share = static_cast<double>(lane_blocks.busy[x]);
-        const SpanStyle& style = style_at(*row.lane, lane_blocks.sample[x]);
-        column_fill_[i] = style.fill;
-        column_quiet_[i] = style.quiet;
+        if (i % LaneGeometry::kSlice == 0) style = &style_at(*row.lane, lane_blocks.sample[x]);
+        column_fill_[i] = style->fill;
+        column_quiet_[i] = style->quiet;
         column_bar_[i] = share <= 0 ? 0 : std::clamp(static_cast<int>(share * height + 0.5), 1, height);
     }
     columns(frame.content, frame.gutter + block.x0, frame.top(row) + 1, height, column_bar_, column_fill_, column_quiet_);

@@ -88,7 +88,8 @@ std::vector<ProcessRows> sorted_processes(const LoadedCapture& capture) {
     for (auto& [key, rows] : found) out.push_back(std::move(rows));
     const auto key = [](const ProcessRows& r) {
         const bool work = !r.threads.empty() || !r.devices.empty();
-        return std::tuple(!work, r.process && r.process->rank ? *r.process->rank : r.source && r.source->rank ? *r.source->rank : 0,
+        const bool nobody = r.process == nullptr;  // what belongs to no process of its source comes after those that do
+        return std::tuple(!work, r.process && r.process->rank ? *r.process->rank : r.source && r.source->rank ? *r.source->rank : 0, nobody,
                           r.process ? r.process->sort_index : 0, r.process ? r.process->pid : 0);
     };
     std::stable_sort(out.begin(), out.end(), [&](const ProcessRows& x, const ProcessRows& y) { return key(x) < key(y); });

@@ -93,6 +93,11 @@ QSize Ruler::sizeHint() const { return {600, metrics_.ruler + metrics_.steps}; }
 
 TimeAxis Ruler::axis() const { return {session_.range(), static_cast<double>(std::max(1, width() - right_margin_ - metrics_.gutter))}; }
 
+void Ruler::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    metrics_.gutter = TimelineMetrics::of(*this).gutter;
+}
+
 void Ruler::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) apply_theme();
@@ -174,7 +179,7 @@ void Ruler::paint_steps(QPainter& painter) {
         QColor ground = chosen ? colours.accent : palette().color(QPalette::Text);
         if (!chosen) ground.setAlphaF(number % 2 == 0 ? 0.10F : 0.17F);
         painter.fillRect(bar, ground);
-        painter.fillRect(QRectF(bar.left(), top, 1, high), chosen ? text : colours.muted);
+        if (bar.width() >= 5 || chosen) painter.fillRect(QRectF(bar.left(), top, 1, high), chosen ? text : colours.muted);
         if (step.inferred) painter.fillRect(QRectF(bar.left(), top + high - 2, bar.width(), 1), colours.muted);  // a line under what was inferred
         if (bar.width() < 40) continue;
         const QRectF room(std::max(bar.left(), static_cast<double>(metrics_.gutter)) + 5, top, bar.right() - std::max(bar.left(), static_cast<double>(metrics_.gutter)) - 8, high);

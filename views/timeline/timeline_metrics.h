@@ -12,7 +12,7 @@ namespace faultline {
 struct TimelineMetrics {
     QFont label_font;       ///< of spans, rows, ruler and overview
     RowMetrics rows;
-    int gutter = 200;       ///< column with the names of the rows; the ruler and the overview start right of it, too
+    int gutter = 200;       ///< column with the names of the rows, narrower in a narrow widget; ruler and overview start right of it, too
     int ruler = 26;
     int steps = 20;         ///< band of the steps under the ruler
     int overview = 56;

@@ -28,7 +28,7 @@ TimelineMetrics TimelineMetrics::of(const QWidget& widget) {
     m.rows.heading = line + 12;
     m.rows.layer = line + 8;
     m.rows.gap = std::max(4, line / 3);
-    m.gutter = std::max(160, font.averageCharWidth() * 30);
+    m.gutter = std::clamp(widget.width() / 5, font.averageCharWidth() * 22, font.averageCharWidth() * 34);
     m.ruler = line + 10;
     m.steps = line + 6;
     m.overview = line * 3 + 16;
@@ -233,6 +233,7 @@ void TimelineWidget::paintEvent(QPaintEvent* event) {
 
 void TimelineWidget::resizeEvent(QResizeEvent* event) {
     QAbstractScrollArea::resizeEvent(event);
+    metrics_.gutter = TimelineMetrics::of(*this).gutter;
     update_scroll_bar();
     repaint_all();
 }

@@ -48,7 +48,7 @@ std::vector<CaptureRecipe> capture_recipes() {
                         "curl -X POST http://localhost:8000/start_profile\n"
                         "curl -X POST http://localhost:8000/stop_profile"),
          tr_recipe("Send the slow requests between start and stop; a few seconds are enough. Each rank writes one file; open the folder. "
-                   "Versions before 0.12 take the folder from the environment variable VLLM_TORCH_PROFILER_DIR instead.")},
+                   "Versions before 0.13 take the folder from the environment variable VLLM_TORCH_PROFILER_DIR instead.")},
         {tr_recipe("SGLang"),
          QStringLiteral("export SGLANG_TORCH_PROFILER_DIR=./traces\n"
                         "curl -X POST http://localhost:30000/start_profile -H 'Content-Type: application/json' \\\n"
@@ -65,7 +65,8 @@ std::vector<CaptureRecipe> capture_recipes() {
         {tr_recipe("Nsight Systems"),
          QStringLiteral("nsys profile --trace=cuda,nvtx,osrt --cuda-graph-trace=node --output=run COMMAND\n"
                         "nsys export --type=sqlite --output=run.sqlite run.nsys-rep"),
-         tr_recipe("--cuda-graph-trace=node shows the kernels inside graph launches. An .nsys-rep file has to be exported first.")},
+         tr_recipe("--cuda-graph-trace=node shows the kernels inside graph launches. This version opens the traces of the ways above; "
+                   "reading such an export comes with a later one.")},
     };
 }
 
