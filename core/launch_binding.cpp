@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/nesting.h"
+#include "core/span_place.h"
 
 namespace faultline {
 
@@ -99,7 +100,7 @@ private:
             if (t.kinds[i] != SpanKind::kernel) continue;
             outcome == Outcome::bound ? ++counts_.bound_kernels : ++counts_.unbound_kernels;
             if (outcome == Outcome::bound) continue;
-            const std::string place = fmt::format("{} at {} ns", source_.names().text(t.names[i]).substr(0, 80), t.starts[i]);
+            const std::string place = span_place(source_.names().text(t.names[i]), t.starts[i]);
             if (outcome == Outcome::ambiguous)
                 ledger_.note("kernel.ambiguous", "A kernel's correlation id occurs in several processes, so that it was not bound to a launch", place);
             else

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/span_place.h"
+
 namespace faultline {
 
 namespace {
@@ -188,7 +190,7 @@ private:
     }
 
     [[nodiscard]] std::string place_of(std::uint32_t i) const {
-        return fmt::format("{} at {} ns", source_.names().text(t_.names[i]).substr(0, 80), t_.starts[i]);
+        return span_place(source_.names().text(t_.names[i]), t_.starts[i]);
     }
 
     void put(std::uint32_t i, std::size_t lane) {

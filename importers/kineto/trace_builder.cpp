@@ -6,6 +6,7 @@
 #include <bit>
 #include <limits>
 
+#include "core/span_place.h"
 #include "importers/kineto/number_text.h"
 #include "importers/kineto/python_threads.h"
 
@@ -299,7 +300,7 @@ void TraceBuilder::undo_margins() {
             track.durations[i] -= 2;
             track.add_flag(i, flag_margin_undone);
             ledger_.repaired("kineto.margin", "The margin of 1 ns around an annotation on a device was taken off",
-                             fmt::format("{} at {} ns", source_.names().text(track.names[i]).substr(0, 80), track.starts[i]), !first_repair);
+                             span_place(source_.names().text(track.names[i]), track.starts[i]), !first_repair);
         }
     }
 }

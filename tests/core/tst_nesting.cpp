@@ -3,6 +3,7 @@
 #include <random>
 
 #include "core/nesting.h"
+#include "core/span_place.h"
 
 using namespace faultline;
 
@@ -169,6 +170,17 @@ private Q_SLOTS:
             }
             QCOMPARE(kept, std::uint64_t{n});
         }
+    }
+
+    // A name of many three-byte characters was cut inside one, which made the ledger's JSON invalid.
+    void places_are_cut_between_characters() {
+        std::string name(1, 'x');
+        for (int i = 0; i < 60; ++i) name += "\u6b65";
+        const std::string place = span_place(name, 5);
+        QVERIFY(place.size() < name.size());
+        QCOMPARE(QString::fromStdString(place).contains(QChar::ReplacementCharacter), false);
+        QVERIFY(place.ends_with(" at 5 ns"));
+        QCOMPARE(span_place("short", 7), std::string("short at 7 ns"));
     }
 
     void finds_the_innermost_span() {
