@@ -6,10 +6,12 @@
 #include <QTemporaryDir>
 #include <QThreadPool>
 #include <cstdio>
+#include <cstdlib>
 
 #include "app/main_window.h"
 #include "app/screenshots.h"
 #include "app/settings.h"
+#include "core/result.h"
 #include "views/icon.h"
 #include "views/palette.h"
 
@@ -29,6 +31,14 @@ QString find_sample(const std::string& given) {
     return {};
 }
 
+/// Qt ends the program by abort() where it cannot reach a display; a person should read a sentence and get exit status 6 instead.
+void say_why_there_is_no_window(QtMsgType type, const QMessageLogContext&, const QString&) {
+    if (type != QtFatalMsg) return;  // the plugin's own lines say nothing more
+    std::fputs("faultline: there is no display for the window. Use a command (see: faultline help), or set DISPLAY or WAYLAND_DISPLAY.\n", stderr);
+    std::fflush(stderr);
+    std::_Exit(exit_status(ErrorCode::unavailable));
+}
+
 }  // namespace
 
 int run_gui(int& argc, char** argv, const GuiOptions& options) {
@@ -43,7 +53,9 @@ int run_gui(int& argc, char** argv, const GuiOptions& options) {
         QSettings::setDefaultFormat(QSettings::IniFormat);
         QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, nowhere.path());
     }
+    const QtMessageHandler usual = qInstallMessageHandler(say_why_there_is_no_window);
     QApplication application(argc, argv);
+    qInstallMessageHandler(usual);
     QGuiApplication::setDesktopFileName(QStringLiteral("faultline"));
     QApplication::setWindowIcon(program_icon());
     const Settings settings;

@@ -13,7 +13,9 @@
 #include <QStackedWidget>
 #include <QToolBar>
 #include <QUrl>
+#include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "app/actions.h"
 #include "app/capture_opener.h"
@@ -78,14 +80,21 @@ MainWindow::MainWindow(const QString& sample, QWidget* parent)
 MainWindow::~MainWindow() = default;
 
 void MainWindow::build_centre() {
-    pages_ = new QStackedWidget(this);
+    auto* middle = new QWidget(this);
+    notices_ = new BannerStack(middle);
+    pages_ = new QStackedWidget(middle);
     welcome_ = new WelcomePage(pages_);
     loading_ = empty_label(pages_);
     centre_ = new CentrePage(session_, pages_);
     pages_->addWidget(welcome_);
     pages_->addWidget(loading_);
     pages_->addWidget(centre_);
-    setCentralWidget(pages_);
+    auto* column = new QVBoxLayout(middle);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(notices_);
+    column->addWidget(pages_, 1);
+    setCentralWidget(middle);
     welcome_->set_sample_available(!sample_.isEmpty());
     connect(welcome_, &WelcomePage::open_requested, this, &MainWindow::choose_to_open);
     connect(welcome_, &WelcomePage::sample_requested, this, [this] { open_paths({sample_}); });
@@ -194,17 +203,18 @@ void MainWindow::connect_go() {
 void MainWindow::connect_opener() {
     connect(opener_, &CaptureOpener::loading_started, this, [this](const QString& path) {
         remember_range();
+        notices_->clear();
         loading_->setText(tr("Opening %1…").arg(QFileInfo(path).fileName()));
         pages_->setCurrentWidget(loading_);
     });
     connect(opener_, &CaptureOpener::loaded, this, &MainWindow::show_opened);
     connect(opener_, &CaptureOpener::failed, this, [this](const Error& error, const QString& path) {
-        // The error stands over what was shown before; without a capture, over the empty timeline.
-        pages_->setCurrentWidget(centre_);
-        centre_->banners()->add(error, path);
+        // The error stands over what was shown before.
+        pages_->setCurrentWidget(session_->capture() != nullptr ? static_cast<QWidget*>(centre_) : welcome_);
+        notices_->add(error, path);
         show_ledger_next_ = false;
     });
-    connect(opener_, &CaptureOpener::left_out, this, [this](const QString& sentence) { status_->showMessage(sentence, 10'000); });
+    connect(opener_, &CaptureOpener::left_out, this, [this](const QString& sentence) { left_out_ = sentence; });
     connect(opener_, &CaptureOpener::imported, this,
             [this](const ImportSummary& summary) { show_ledger_next_ = summary.ledger.repaired > 0 || summary.ledger.dropped > 0; });
 }
@@ -215,6 +225,7 @@ void MainWindow::show_opened(const QString& path) {
     pages_->setCurrentWidget(centre_);
     const TimeRange last = settings_.last_range(path);
     if (!last.empty()) session_->set_range(last);
+    if (!left_out_.isEmpty()) notices_->add(Severity::info, std::exchange(left_out_, {}));
     if (show_ledger_next_) show_ledger();
     show_ledger_next_ = false;
     centre_->setFocus();
@@ -330,11 +341,20 @@ void MainWindow::changeEvent(QEvent* event) {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-    if (!local_files(event->mimeData()).isEmpty()) event->acceptProposedAction();
+    const QStringList files = local_files(event->mimeData());
+    if (files.isEmpty()) return;
+    event->acceptProposedAction();
+    status_->showMessage(files.size() == 1 ? tr("Drop to open %1").arg(QFileInfo(files.front()).fileName()) : tr("Drop to open %1 files").arg(files.size()));
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent* event) {
+    status_->clearMessage();
+    QMainWindow::dragLeaveEvent(event);
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
     event->acceptProposedAction();
+    status_->clearMessage();
     open_paths(local_files(event->mimeData()));
 }
 

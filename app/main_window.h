@@ -14,6 +14,7 @@ namespace faultline {
 
 class Actions;
 class CaptureOpener;
+class BannerStack;
 class CentrePage;
 class Inspector;
 class LedgerView;
@@ -38,6 +39,7 @@ public:
     [[nodiscard]] QDockWidget* ledger_dock() const { return ledger_dock_; }
     [[nodiscard]] StatusLine* status_line() const { return status_; }
     [[nodiscard]] CentrePage* centre() const { return centre_; }
+    [[nodiscard]] BannerStack* notices() const { return notices_; }   ///< over whatever page is shown: what could not be opened
     [[nodiscard]] Actions* actions() const { return actions_; }
     /// Opens the ledger's dock and brings it to the front.
     void show_ledger();
@@ -46,6 +48,7 @@ protected:
     void closeEvent(QCloseEvent* event) override;
     void changeEvent(QEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
+    void dragLeaveEvent(QDragLeaveEvent* event) override;
     void dropEvent(QDropEvent* event) override;
 
 private:
@@ -74,6 +77,7 @@ private:
     Session* session_;
     Actions* actions_;
     CaptureOpener* opener_;
+    BannerStack* notices_ = nullptr;
     QStackedWidget* pages_ = nullptr;
     WelcomePage* welcome_ = nullptr;
     QLabel* loading_ = nullptr;
@@ -86,6 +90,7 @@ private:
     QDockWidget* ledger_dock_ = nullptr;
     StatusLine* status_ = nullptr;
     QByteArray usual_layout_;
+    QString left_out_;                ///< what was given beside the capture that is being opened
     bool show_ledger_next_ = false;   ///< the import that is being opened repaired or dropped something
 };
 

@@ -92,7 +92,7 @@ Result<BuildSummary> build_source(SourceBuilder& source, CaptureWriter& writer, 
     if (report(progress, ImportPhase::steps, ledger)) return cancelled();
     const Result<std::int64_t> offset = writer.clock_offset(source, first_start(source));
     if (!offset) return tl::unexpected<Error>(offset.error());
-    const FoundSteps steps = find_steps(source, rules.grammar, rules.layers, writer.steps(), writer.next_step_id(), *offset, ledger);
+    const FoundSteps steps = find_steps(source, rules.grammar, writer.steps(), writer.next_step_id(), *offset, ledger);
     measure(source, *offset);
 
     BuildSummary summary;

@@ -106,7 +106,7 @@ Result<void> CaptureWriter::State::begin() {
 Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const std::string& path) {
     const std::string partial = path + ".partial";
     std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
+    for (const char* leftover : {"", "-journal"}) std::filesystem::remove(partial + leftover, ignored);
     if (std::filesystem::is_directory(path, ignored))
         return fail(ErrorCode::unwritable_output, fmt::format("{} is a folder", path), "Give the name of a file that ends in .faultline");
     Result<sql::Connection> db = sql::Connection::open(partial, sql::OpenMode::create);

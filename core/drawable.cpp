@@ -92,8 +92,10 @@ std::vector<FoldItem> fold(const Lane& lane, TimeRange range, int width_px, doub
     const double px_ns = static_cast<double>(range.duration()) / width_px;
     const TimeNs narrow = std::max<TimeNs>(1, static_cast<TimeNs>(std::llround(std::min(min_px * px_ns, 9e18))));
     const auto level = std::find_if(lane.levels.rbegin(), lane.levels.rend(), [narrow](const FoldLevel& l) { return l.narrow <= narrow; });
-    if (level != lane.levels.rend()) fold_runs(lane, *level, first, last, narrow, items);
-    else fold_spans(lane, first, last, narrow, items);
+    if (level != lane.levels.rend())
+        fold_runs(lane, *level, first, last, narrow, items);
+    else
+        fold_spans(lane, first, last, narrow, items);
     return items;
 }
 

@@ -18,7 +18,7 @@ namespace faultline {
 
 /// A rectangle of a host lane. `count` is 1 for a span drawn as itself (then `first` is its position in the lane).
 struct FoldItem {
-    std::size_t first = 0;    ///< position in the lane of its first span
+    std::size_t first = 0;  ///< position in the lane of its first span
     std::size_t count = 1;
     TimeNs start = 0;
     TimeNs end = 0;

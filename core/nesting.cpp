@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <utility>
 
 #include "core/span_place.h"
@@ -137,28 +139,35 @@ private:
         while (!stack.empty() && t_.end(stack.back()) <= now) stack.pop_back();
     }
 
-    /// The lane whose innermost open span encloses span i most tightly, else one that is free, else a new one.
+    /// The lane whose innermost open span encloses span i most tightly, else the lowest that is free, else a new one. Only the first
+    /// lanes are searched for an enclosing span, so that thousands of concurrent spans cost no more than their logarithm.
     std::size_t lane_for(std::uint32_t i) {
+        constexpr std::size_t kSearched = 64;
         std::size_t best = stacks_.size();
-        bool encloses = false;
-        for (std::size_t lane = 1; lane < stacks_.size(); ++lane) {
+        for (std::size_t lane = 1; lane < std::min(stacks_.size(), kSearched) && !flat_; ++lane) {
             auto& stack = stacks_[lane];
             drop_ended(stack, t_.starts[i]);
-            if (stack.empty()) {
-                if (best == stacks_.size()) best = lane;
-            } else if (!flat_ && t_.end(i) <= t_.end(stack.back()) && (!encloses || t_.starts[stack.back()] > t_.starts[stacks_[best].back()])) {
-                best = lane;
-                encloses = true;
-            }
+            if (stack.empty() || t_.end(i) > t_.end(stack.back())) continue;
+            if (best == stacks_.size() || t_.starts[stack.back()] > t_.starts[stacks_[best].back()]) best = lane;
         }
         if (best < stacks_.size()) return best;
-        if (stacks_.size() < static_cast<std::size_t>(kMaxLanes)) {
-            stacks_.emplace_back();
-            return stacks_.size() - 1;
+        while (!busy_.empty() && busy_.top().first <= t_.starts[i]) {
+            free_.push(busy_.top().second);
+            busy_.pop();
         }
-        repair(i, flag_clipped, "span.too-many-lanes", "More spans cross here than there are lanes; the span is kept with length 0");
-        t_.durations[i] = 0;
-        return 0;
+        if (!free_.empty()) {
+            best = free_.top();
+            free_.pop();
+            stacks_[best].clear();
+        } else if (stacks_.size() < static_cast<std::size_t>(kMaxLanes)) {
+            stacks_.emplace_back();
+        } else {
+            repair(i, flag_clipped, "span.too-many-lanes", "More spans cross here than there are lanes; the span is kept with length 0");
+            t_.durations[i] = 0;
+            return 0;
+        }
+        busy_.emplace(t_.end(i), best);
+        return best;
     }
 
     /// Mends a crossing of at most kClipNs on the main lane: the overhang of span i, or the tails of those that it runs into.
@@ -207,7 +216,10 @@ private:
     ImportLedger& ledger_;
     bool flat_;
     Placement placed_;
-    std::vector<std::vector<std::uint32_t>> stacks_;
+    std::vector<std::vector<std::uint32_t>> stacks_;  ///< open spans of each lane; the outermost first
+    using Until = std::pair<TimeNs, std::size_t>;
+    std::priority_queue<Until, std::vector<Until>, std::greater<>> busy_;  ///< end of the outermost span of each sub-lane in use
+    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> free_;
 };
 
 /// Moves the spans of higher lanes to tracks of their own and writes parent and depth where nesting is meant.

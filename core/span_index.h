@@ -23,9 +23,9 @@ namespace faultline {
 /// Spans of a lane that are drawn as one wherever spans shorter than a level's `narrow` cannot be told apart (core/drawable.h).
 struct FoldRun {
     TimeNs start = 0;
-    TimeNs first_end = 0;      ///< end of its first span
+    TimeNs first_end = 0;  ///< end of its first span
     TimeNs end = 0;
-    std::uint32_t first = 0;   ///< position of its first span in the lane
+    std::uint32_t first = 0;  ///< position of its first span in the lane
     std::uint32_t count = 1;
 };
 
@@ -42,11 +42,11 @@ struct Lane {
     TrackId track{};
     int depth = 0;
     bool python = false;
-    std::vector<TimeNs> starts;          ///< capture time
+    std::vector<TimeNs> starts;  ///< capture time
     std::vector<TimeNs> ends;
     std::vector<NameId> names;
     std::vector<SpanKind> kinds;
-    std::vector<std::uint32_t> ordinals; ///< position in the track: SpanId::make(track, ordinal)
+    std::vector<std::uint32_t> ordinals;  ///< position in the track: SpanId::make(track, ordinal)
     /// busy[i] is the summed length of the device work (is_device_work) among spans 0…i-1, exact since they do not overlap; one more
     /// entry than spans. Lanes of device tracks only.
     std::vector<TimeNs> busy;

@@ -152,7 +152,8 @@ Result<Connection> Connection::open(const std::string& path, OpenMode mode) {
         return tl::unexpected<Error>(std::move(error));
     }
     sqlite3_busy_timeout(handle, 2000);
-    sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    // A file that is being made needs journal_mode=OFF, which the defensive mode ignores without a word.
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, mode == OpenMode::create ? 0 : 1, nullptr);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     return Connection(handle);
 }

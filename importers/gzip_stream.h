@@ -37,7 +37,7 @@ private:
     struct Stream;
     std::unique_ptr<Stream> stream_;
     State state_ = State::hungry;
-    bool in_member_ = true;   ///< false between two members
+    bool in_member_ = true;  ///< false between two members
     bool input_ended_ = false;
     std::string why_;
 };

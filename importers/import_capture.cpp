@@ -54,7 +54,8 @@ public:
     /// Fails where files of a folder were all of other kinds.
     Result<void> check_found() const {
         if (!summary_.sources.empty()) return {};
-        return fail(ErrorCode::unusable_input, fmt::format("none of the {} files can be imported ({})", skipped_, first_skipped_), "Give a folder with PyTorch profiler traces");
+        return fail(ErrorCode::unusable_input, fmt::format("none of the {} files can be imported ({})", skipped_, first_skipped_),
+                    "Give a folder with PyTorch profiler traces");
     }
 
     ImportSummary& summary() noexcept { return summary_; }
@@ -105,7 +106,8 @@ Result<ImportSummary> import_capture(const ImportRequest& request, const BuildRu
     const auto begin = std::chrono::steady_clock::now();
     const Result<std::vector<InputFile>> inputs = list_inputs(request.inputs);
     if (!inputs) return tl::unexpected<Error>(inputs.error());
-    Result<std::unique_ptr<CaptureWriter>> writer = request.append ? CaptureWriter::append(request.capture) : CaptureWriter::create(request.capture);
+    Result<std::unique_ptr<CaptureWriter>> writer =
+        request.append ? CaptureWriter::append(request.capture) : CaptureWriter::create(request.capture);
     if (!writer) return tl::unexpected<Error>(writer.error());
     CaptureImport import(request, **writer, rules, progress);
     for (const InputFile& input : *inputs)

@@ -13,8 +13,8 @@
 namespace faultline {
 
 struct ImportRequest {
-    std::vector<std::string> inputs;   ///< files, folders or "-"
-    std::string capture;               ///< the file to write
+    std::vector<std::string> inputs;  ///< files, folders or "-"
+    std::string capture;              ///< the file to write
     bool append = false;
     std::optional<std::int64_t> assign_rank;
 };
@@ -27,7 +27,7 @@ struct ImportedSource {
 struct ImportSummary {
     std::string capture;
     std::vector<ImportedSource> sources;
-    BuildSummary counts;                ///< summed over the sources of this import
+    BuildSummary counts;  ///< summed over the sources of this import
     LedgerTotals ledger;
     std::vector<HealthFinding> health;
     double seconds = 0;

@@ -15,10 +15,10 @@
 namespace faultline {
 
 struct ImporterInfo {
-    std::string_view name;         ///< stable, e.g. "kineto"
-    std::string_view title;        ///< for a person
-    std::string_view suffixes;     ///< for a file dialog, e.g. "*.json *.json.gz"
-    std::string_view clock;        ///< clock domain of its times, in words
+    std::string_view name;      ///< stable, e.g. "kineto"
+    std::string_view title;     ///< for a person
+    std::string_view suffixes;  ///< for a file dialog, e.g. "*.json *.json.gz"
+    std::string_view clock;     ///< clock domain of its times, in words
 };
 
 /// 0 is "not mine", 100 "certainly mine".

@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 /// Truth and manifests belong to a simulated run and must not be known to what analyses it; captures are not imported into captures.
 bool is_left_out(const fs::path& file) {
     const std::string name = file.filename().string();
-    return name == "truth.json" || name == "manifest.json" || name.starts_with('.') || name.ends_with(".faultline") || name.ends_with(".partial");
+    return name == "truth.json" || name == "manifest.json" || name.starts_with('.') || name.ends_with(".faultline") ||
+           name.ends_with(".partial");
 }
 
 Result<std::vector<std::string>> files_in(const std::string& folder) {
@@ -29,7 +30,9 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
             files.push_back(at->path().string());
         }
     }
-    if (code) return fail(ErrorCode::unusable_input, fmt::format("the folder {} cannot be read ({})", folder, code.message()), "Check that it can be read");
+    if (code)
+        return fail(ErrorCode::unusable_input, fmt::format("the folder {} cannot be read ({})", folder, code.message()),
+                    "Check that it can be read");
     std::sort(files.begin(), files.end());
     return files;
 }
@@ -46,7 +49,9 @@ Result<std::vector<InputFile>> list_inputs(const std::vector<std::string>& input
         }
         Result<std::vector<std::string>> files = files_in(input);
         if (!files) return tl::unexpected<Error>(files.error());
-        if (files->empty()) return fail(ErrorCode::unusable_input, fmt::format("the folder {} holds no files to import", input), "Give a folder with traces");
+        if (files->empty())
+            return fail(ErrorCode::unusable_input, fmt::format("the folder {} holds no files to import", input),
+                        "Give a folder with traces");
         for (std::string& file : *files) all.push_back({std::move(file), true});
     }
     if (all.empty()) return fail(ErrorCode::wrong_usage, "no input was given", "Name a trace file, a folder, or - for standard input");

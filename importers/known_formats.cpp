@@ -29,7 +29,8 @@ std::optional<Error> sqlite_format(std::string_view head, std::string_view path)
     if (big_endian(head, 68) == static_cast<std::uint32_t>(kApplicationId))
         return unusable(fmt::format("{} is a Faultline capture already", path), "Open it, or import its sources again");
     if (has(head, "CUPTI_ACTIVITY_KIND") || has(head, "TARGET_INFO_") || has(head, "NVTX_EVENTS"))
-        return unusable(fmt::format("{} is an Nsight Systems database, which this version does not read", path), "Give a PyTorch profiler trace of the run instead (.json or .json.gz)");
+        return unusable(fmt::format("{} is an Nsight Systems database, which this version does not read", path),
+                        "Give a PyTorch profiler trace of the run instead (.json or .json.gz)");
     return unusable(fmt::format("{} is a database of another program", path), kWhatToGive);
 }
 
@@ -49,7 +50,8 @@ std::optional<Error> json_format(std::string_view head, std::string_view path) {
     if (!has(head, "\"ph\"") && has(head, "\"timestamps\"") && (has(head, "\"ns\"") || has(head, "\"model_name\"")))
         return unusable(fmt::format("{} is a request trace of Triton Inference Server, not a Chrome trace", path), kWhatToGive);
     if (has(head, "\"rocprofiler-sdk"))
-        return unusable(fmt::format("{} is a result file of rocprofv3, not a Chrome trace", path), "Give a PyTorch profiler trace, or export Chrome traces from it");
+        return unusable(fmt::format("{} is a result file of rocprofv3, not a Chrome trace", path),
+                        "Give a PyTorch profiler trace, or export Chrome traces from it");
     return std::nullopt;
 }
 
@@ -58,14 +60,29 @@ struct Magic {
     std::string_view what;
 };
 
-constexpr Magic kMagics[] = {
-    {"\x89PNG", "a PNG picture"}, {"\xFF\xD8\xFF", "a JPEG picture"}, {"PK\x03\x04", "a ZIP archive"}, {"\x7F" "ELF", "a program"},
-    {"%PDF", "a PDF document"}, {"\x28\xB5\x2F\xFD", "compressed with Zstandard"}, {"\xFD" "7zXZ", "compressed with xz"}, {"BZh", "compressed with bzip2"},
-    {"<svg", "an SVG picture"}, {"<?xml", "an XML document"}, {"<!DOCTYPE", "a web page"}, {"<html", "a web page"}, {"\x1f\x8b", "compressed twice with gzip"}};
+constexpr Magic kMagics[] = {{"\x89PNG", "a PNG picture"},
+                             {"\xFF\xD8\xFF", "a JPEG picture"},
+                             {"PK\x03\x04", "a ZIP archive"},
+                             {"\x7F"
+                              "ELF",
+                              "a program"},
+                             {"%PDF", "a PDF document"},
+                             {"\x28\xB5\x2F\xFD", "compressed with Zstandard"},
+                             {"\xFD"
+                              "7zXZ",
+                              "compressed with xz"},
+                             {"BZh", "compressed with bzip2"},
+                             {"<svg", "an SVG picture"},
+                             {"<?xml", "an XML document"},
+                             {"<!DOCTYPE", "a web page"},
+                             {"<html", "a web page"},
+                             {"\x1f\x8b", "compressed twice with gzip"}};
 
 bool is_text(std::string_view head) noexcept {
     const std::string_view start = head.substr(0, 4096);
-    return std::none_of(start.begin(), start.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\x1b' && c != '\f'; });
+    return std::none_of(start.begin(), start.end(), [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\x1b' && c != '\f';
+    });
 }
 
 /// A Perfetto trace is a sequence of packets: field 1, length-delimited, which is a line feed.
@@ -82,11 +99,14 @@ std::optional<Error> other_format(std::string_view head, std::string_view name, 
     if (auto database = sqlite_format(head, path)) return database;
     if (is_nsys_report(head, name)) {
         const std::string stem = without_suffix(without_suffix(path, ".nsys-rep"), ".qdrep");
-        return unusable(fmt::format("{} is an Nsight Systems report, which only Nsight Systems can read", path), fmt::format("Export it first: nsys export --type sqlite -o {}.sqlite {}", stem, path));
+        return unusable(fmt::format("{} is an Nsight Systems report, which only Nsight Systems can read", path),
+                        fmt::format("Export it first: nsys export --type sqlite -o {}.sqlite {}", stem, path));
     }
     for (const Magic& magic : kMagics)
         if (head.starts_with(magic.bytes)) return unusable(fmt::format("{} is {}, not a capture", path, magic.what), kWhatToGive);
-    if (is_perfetto(head, name)) return unusable(fmt::format("{} is a Perfetto trace, which this version does not read", path), "Give the JSON trace that it was made from");
+    if (is_perfetto(head, name))
+        return unusable(fmt::format("{} is a Perfetto trace, which this version does not read", path),
+                        "Give the JSON trace that it was made from");
     return json_format(head, path);
 }
 

@@ -57,8 +57,8 @@ struct SourceFile::State {
 
     std::string path;
     Descriptor fd;
-    Descriptor stop_event;       ///< readable once the reading thread shall end
-    bool may_block = false;      ///< a pipe or a terminal: wait with poll, so that stopping is noticed
+    Descriptor stop_event;   ///< readable once the reading thread shall end
+    bool may_block = false;  ///< a pipe or a terminal: wait with poll, so that stopping is noticed
     std::uint64_t total = 0;
     std::atomic<std::uint64_t> raw_read{0};
     std::atomic<bool> is_gzip{false};
@@ -72,8 +72,8 @@ struct SourceFile::State {
     std::optional<Error> error;
     std::optional<SourceTrouble> trouble;
 
-    std::uint64_t handed = 0;    ///< inflated bytes so far; of the reading thread
-    std::jthread thread;         ///< last: it uses everything above
+    std::uint64_t handed = 0;  ///< inflated bytes so far; of the reading thread
+    std::jthread thread;       ///< last: it uses everything above
 
     void run();
     void read_plain(std::string_view first);
@@ -103,7 +103,8 @@ std::optional<std::size_t> SourceFile::State::read_raw(char* to, std::size_t siz
         if (errno != EINTR && errno != EAGAIN) break;
     }
     const std::lock_guard lock(mutex);
-    error = Error{ErrorCode::unusable_input, fmt::format("{} cannot be read ({})", path, std::strerror(errno)), "Check the disk or the connection it lies on"};
+    error = Error{ErrorCode::unusable_input, fmt::format("{} cannot be read ({})", path, std::strerror(errno)),
+                  "Check the disk or the connection it lies on"};
     return std::nullopt;
 }
 
@@ -189,7 +190,9 @@ void SourceFile::State::read_gzip(std::string_view first) {
             set_trouble(SourceTrouble::Kind::truncated, "the gzip data ends early; what was inflated up to there was read");
             break;
         case GzipStream::State::damaged:
-            set_trouble(SourceTrouble::Kind::damaged, fmt::format("the gzip data is damaged after {} inflated bytes ({}); what came before was read", handed, stream.why()));
+            set_trouble(
+                SourceTrouble::Kind::damaged,
+                fmt::format("the gzip data is damaged after {} inflated bytes ({}); what came before was read", handed, stream.why()));
             break;
         case GzipStream::State::trailing:
             set_trouble(SourceTrouble::Kind::trailing, "bytes that are no gzip data follow the gzip data; they were not read");
@@ -224,8 +227,10 @@ Result<std::unique_ptr<SourceFile>> SourceFile::open(const std::string& path) {
     }
     auto state = std::make_unique<State>(path, fd, ::eventfd(0, EFD_CLOEXEC));
     struct stat info {};
-    if (::fstat(fd, &info) != 0) return fail(ErrorCode::unusable_input, fmt::format("{} cannot be read ({})", path, std::strerror(errno)), "Check the name");
-    if (S_ISDIR(info.st_mode)) return fail(ErrorCode::unusable_input, fmt::format("{} is a folder", path), "Give the files in it, or import the folder");
+    if (::fstat(fd, &info) != 0)
+        return fail(ErrorCode::unusable_input, fmt::format("{} cannot be read ({})", path, std::strerror(errno)), "Check the name");
+    if (S_ISDIR(info.st_mode))
+        return fail(ErrorCode::unusable_input, fmt::format("{} is a folder", path), "Give the files in it, or import the folder");
     state->may_block = !S_ISREG(info.st_mode);
     if (S_ISREG(info.st_mode)) {
         state->total = static_cast<std::uint64_t>(info.st_size);

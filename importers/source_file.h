@@ -46,8 +46,8 @@ public:
     SourceFile(const SourceFile&) = delete;
     SourceFile& operator=(const SourceFile&) = delete;
 
-    [[nodiscard]] const std::string& path() const noexcept;   ///< as given
-    [[nodiscard]] std::string_view name() const noexcept;     ///< without folders; "-" for standard input
+    [[nodiscard]] const std::string& path() const noexcept;  ///< as given
+    [[nodiscard]] std::string_view name() const noexcept;    ///< without folders; "-" for standard input
 
     /// The first bytes, inflated, without consuming them (at most one block; all of a shorter input). Waits for them.
     [[nodiscard]] Result<std::string_view> head(std::stop_token stop = {});

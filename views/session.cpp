@@ -1,6 +1,7 @@
 #include "views/session.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace faultline {
 
@@ -36,7 +37,8 @@ std::optional<TimeRange> Session::span_time(SpanId span) const {
 }
 
 void Session::set_capture(std::shared_ptr<const LoadedCapture> capture) {
-    capture_ = std::move(capture);
+    // The old capture lives until every view has let go of it.
+    const std::shared_ptr<const LoadedCapture> old = std::exchange(capture_, std::move(capture));
     extent_ = {};
     if (capture_) extent_ = capture_->index ? capture_->index->extent() : capture_->reader ? capture_->reader->extent() : TimeRange{};
     if (extent_.duration() < kShortestRange) extent_.end = extent_.start + kShortestRange;

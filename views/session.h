@@ -49,6 +49,7 @@ public:
     [[nodiscard]] std::optional<TimeRange> span_time(SpanId span) const;
 
 public Q_SLOTS:
+    /// The capture before it stays alive until capture_changed() has been delivered, so models may hold it by pointer till then.
     void set_capture(std::shared_ptr<const LoadedCapture> capture);
     void close_capture();
     /// Clamped to the capture and to at least 10 ns; remembered for back() and forward() unless `transient`.

@@ -55,7 +55,8 @@ constexpr Category kGeneric{};
 
 Category look_up(std::string_view raw) {
     std::string lower(raw);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
     const auto* const row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.name == lower; });
     return row == std::end(kRows) ? kGeneric : row->category;
 }

@@ -11,11 +11,11 @@ namespace faultline::kineto {
 
 /// Where the spans of a category go. Never decided by pid ranges: device indices and OS pids overlap.
 enum class Place : std::uint8_t {
-    host,           ///< the thread (pid, tid)
-    device,         ///< the stream (args.device, args.stream)
-    device_ranges,  ///< beside the stream: ranges and waits are not busy time
-    device_or_host, ///< device where args name one
-    window,         ///< the profiler's own rows
+    host,            ///< the thread (pid, tid)
+    device,          ///< the stream (args.device, args.stream)
+    device_ranges,   ///< beside the stream: ranges and waits are not busy time
+    device_or_host,  ///< device where args name one
+    window,          ///< the profiler's own rows
 };
 
 /// What the flow events of a category say.

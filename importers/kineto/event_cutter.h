@@ -38,15 +38,15 @@ struct CutWindow {
 /// Damage that the cutter stepped over.
 struct CutTrouble {
     enum class Kind {
-        lost_event,     ///< an event whose end could not be found
-        cut_event,      ///< the input ends inside an event
-        stray_bytes,    ///< bytes outside an event, or an event without its opening brace
-        no_comma,       ///< two events without a comma between them
-        no_list_end,    ///< the list of events has no closing bracket
-        huge_event,     ///< an event of more than kMostEventBytes
-        broken_header,  ///< the members before the events are damaged; read on at "traceEvents"
-        broken_footer,  ///< the members after the events are damaged
-        trailing_bytes, ///< bytes after the end of the trace
+        lost_event,      ///< an event whose end could not be found
+        cut_event,       ///< the input ends inside an event
+        stray_bytes,     ///< bytes outside an event, or an event without its opening brace
+        no_comma,        ///< two events without a comma between them
+        no_list_end,     ///< the list of events has no closing bracket
+        huge_event,      ///< an event of more than kMostEventBytes
+        broken_header,   ///< the members before the events are damaged; read on at "traceEvents"
+        broken_footer,   ///< the members after the events are damaged
+        trailing_bytes,  ///< bytes after the end of the trace
     };
     Kind kind = Kind::stray_bytes;
     std::uint64_t offset = 0;
@@ -124,10 +124,10 @@ private:
     std::vector<CutEvent> events_;
     std::string_view key_;
     std::string_view value_;
-    std::string long_key_;       ///< of a member that is skipped
+    std::string long_key_;  ///< of a member that is skipped
     ScanState long_scan_;
     bool long_is_string_ = false;
-    CutTrouble trouble_;         ///< the last, or the one that in_resync() is stepping over
+    CutTrouble trouble_;  ///< the last, or the one that in_resync() is stepping over
     std::vector<std::string> first_keys_;
     std::size_t run_bytes_ = kRunBytes;
     std::size_t open_bytes_ = kOpenEventBytes;

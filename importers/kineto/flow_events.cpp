@@ -14,7 +14,8 @@ void FlowEvents::take(const KinetoEvent& event, const Category& category) {
         case FlowUse::launch: return take_launch(event);
         case FlowUse::backward: return take_backward(event);
         case FlowUse::unknown:
-            ledger_.note("kineto.flow", "A flow of a category that is not known was read and is not shown", fmt::format("byte {}", event.offset));
+            ledger_.note("kineto.flow", "A flow of a category that is not known was read and is not shown",
+                         fmt::format("byte {}", event.offset));
     }
 }
 
@@ -44,8 +45,7 @@ void FlowEvents::take_backward(const KinetoEvent& event) {
 }
 
 void FlowEvents::resolve() {
-    if (!open_.empty())
-        ledger_.note("kineto.flow-one-end", "A backward flow has only one end and links nothing", "", open_.size());
+    if (!open_.empty()) ledger_.note("kineto.flow-one-end", "A backward flow has only one end and links nothing", "", open_.size());
     if (!needed_ || launches_.empty()) return;
     std::map<std::pair<std::string, TimeNs>, std::int64_t> ids;
     for (const Launch& launch : launches_) ids.emplace(std::pair{launch.row, launch.time}, launch.id);

@@ -53,8 +53,8 @@ private:
     TimeNs last_start_ = 0;
     bool last_correlated_ = false;
     bool needed_ = false;
-    std::vector<Launch> launches_;                ///< those that do not follow their row in the file
-    std::unordered_map<std::string, End> open_;   ///< backward flows with one end so far
+    std::vector<Launch> launches_;               ///< those that do not follow their row in the file
+    std::unordered_map<std::string, End> open_;  ///< backward flows with one end so far
 };
 
 }  // namespace faultline::kineto

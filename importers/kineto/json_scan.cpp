@@ -84,7 +84,9 @@ std::uint64_t escaped_bytes(ScanState& s, std::uint64_t backslashes) noexcept {
     const std::uint64_t follows = backslashes << 1 | s.escaped;
     const std::uint64_t odd_starts = backslashes & ~kEven & ~follows;
     unsigned long long sequences = 0;
-    s.escaped = __builtin_add_overflow(static_cast<unsigned long long>(odd_starts), static_cast<unsigned long long>(backslashes), &sequences) ? 1 : 0;
+    s.escaped =
+        __builtin_add_overflow(static_cast<unsigned long long>(odd_starts), static_cast<unsigned long long>(backslashes), &sequences) ? 1
+                                                                                                                                      : 0;
     return (kEven ^ (static_cast<std::uint64_t>(sequences) << 1)) & follows;
 }
 

@@ -7,6 +7,7 @@
 
 #include "importers/kineto/event_repair.h"
 #include "importers/kineto/number_text.h"
+#include "importers/source_file.h"
 
 namespace faultline::kineto {
 
@@ -236,7 +237,8 @@ public:
                 case Member::args: {
                     rest.end(key - 1);
                     ondemand::object arguments;
-                    if ((code_ = value.get_object().get(arguments)) != simdjson::SUCCESS || !read_arguments(arguments, token.data())) return false;
+                    if ((code_ = value.get_object().get(arguments)) != simdjson::SUCCESS || !read_arguments(arguments, token.data()))
+                        return false;
                     break;
                 }
             }
@@ -288,22 +290,17 @@ void KinetoEvent::clear() noexcept {
 }
 
 struct EventParser::State {
+    explicit State(StrictJson& judge) : strict(judge) {}
+
+    StrictJson& strict;
     ondemand::parser parser;
-    simdjson::dom::parser strict;
     KinetoEvent event;
     bool final = false;    ///< the events of this run are the parser's last word
     bool refused = false;  ///< the sink refused the event that stopped the run
-    std::string buffer;    ///< padded copies
     std::string repaired;
-
-    simdjson::padded_string_view padded(std::string_view text) {
-        buffer.assign(text);
-        buffer.append(simdjson::SIMDJSON_PADDING, ' ');
-        return simdjson::padded_string_view(buffer.data(), text.size(), buffer.size());
-    }
 };
 
-EventParser::EventParser() : state_(std::make_unique<State>()) {}
+EventParser::EventParser(StrictJson& strict) : state_(std::make_unique<State>(strict)) {}
 EventParser::~EventParser() = default;
 
 std::size_t EventParser::parse_run(std::span<const CutEvent> run, std::uint64_t offset, EventSink& sink) {
@@ -363,16 +360,16 @@ bool EventParser::parse_one(const CutEvent& cut, std::uint64_t offset, EventSink
         ~Final() { flag = false; }
         bool& flag;
     };
-    if (valid(text)) {
+    if (state_->strict.valid(text)) {
         const Final last_word(state_->final);
         return parse_run({&cut, 1}, offset, sink) == 1;
     }
-    const std::string reason = why_;
+    const std::string reason = state_->strict.why();
     for (const bool loose_quotes : {false, true}) {
         std::string& out = state_->repaired;
         out.assign(1, '[');
         const TextRepairs repairs = repair_event(text, loose_quotes, out);
-        if (!repairs.any() || !valid(std::string_view(out).substr(1))) continue;
+        if (!repairs.any() || !state_->strict.valid(std::string_view(out).substr(1))) continue;
         struct Repaired final : EventSink {
             Repaired(EventSink& next, TextRepairs made) : to(next), repairs(made) {}
             bool accept(const KinetoEvent& event) override {
@@ -395,59 +392,6 @@ bool EventParser::parse_one(const CutEvent& cut, std::uint64_t offset, EventSink
     if (arguments_only && parse_run({&cut, 1}, offset, sink) == 1) return true;
     why_ = reason;
     return false;
-}
-
-bool EventParser::valid(std::string_view text) {
-    simdjson::dom::element root;
-    const auto padded = state_->padded(text);
-    const error_code code = state_->strict.parse(padded.data(), padded.length(), false).get(root);
-    if (code != simdjson::SUCCESS) why_ = simdjson::error_message(code);
-    return code == simdjson::SUCCESS;
-}
-
-std::vector<JsonMember> EventParser::members(std::string_view object) {
-    std::vector<JsonMember> all;
-    simdjson::dom::object root;
-    const auto padded = state_->padded(object);
-    if (state_->strict.parse(padded.data(), padded.length(), false).get(root) != simdjson::SUCCESS) return all;
-    for (const auto field : root) {
-        JsonMember& member = all.emplace_back();
-        member.key = field.key;
-        const simdjson::dom::element value = field.value;
-        switch (value.type()) {
-            case simdjson::dom::element_type::STRING:
-                member.kind = JsonMember::Kind::text;
-                member.text = std::string_view(value);
-                break;
-            case simdjson::dom::element_type::INT64:
-            case simdjson::dom::element_type::UINT64:
-            case simdjson::dom::element_type::DOUBLE: member.kind = JsonMember::Kind::number; break;
-            case simdjson::dom::element_type::BOOL: member.kind = JsonMember::Kind::truth; break;
-            case simdjson::dom::element_type::NULL_VALUE: member.kind = JsonMember::Kind::null; break;
-            default: break;
-        }
-        if (member.kind != JsonMember::Kind::text) member.text = simdjson::minify(value);
-    }
-    return all;
-}
-
-std::vector<std::string> EventParser::elements(std::string_view array) {
-    std::vector<std::string> all;
-    simdjson::dom::array root;
-    const auto padded = state_->padded(array);
-    if (state_->strict.parse(padded.data(), padded.length(), false).get(root) != simdjson::SUCCESS) return all;
-    for (const simdjson::dom::element element : root) all.push_back(simdjson::minify(element));
-    return all;
-}
-
-std::string EventParser::unescaped(std::string_view raw) {
-    std::string quoted;
-    quoted.reserve(raw.size() + 2);
-    quoted.append(1, '"').append(raw).append(1, '"');
-    const auto padded = state_->padded(quoted);
-    std::string_view text;
-    if (state_->strict.parse(padded.data(), padded.length(), false).get(text) != simdjson::SUCCESS) return std::string(raw);
-    return std::string(text);
 }
 
 }  // namespace faultline::kineto

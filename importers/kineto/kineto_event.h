@@ -12,7 +12,7 @@
 #include "core/columns.h"
 #include "core/types.h"
 #include "importers/kineto/event_cutter.h"
-#include "importers/source_file.h"
+#include "importers/kineto/strict_json.h"
 
 namespace faultline::kineto {
 
@@ -43,14 +43,14 @@ struct KinetoEvent {
     static constexpr std::size_t kMostValues = 20;
     static constexpr std::size_t kMostPieces = 20;
 
-    std::uint64_t offset = 0;    ///< byte in the (inflated) input
-    char phase = '\0';           ///< "ph"; NUL where there is none
-    char scope = '\0';           ///< "s" of an instant
-    bool has_time = false;       ///< "ts" is there and can be read
-    bool has_duration = false;   ///< "dur" is there and can be read
-    bool fractional = false;     ///< "ts" has decimals
+    std::uint64_t offset = 0;       ///< byte in the (inflated) input
+    char phase = '\0';              ///< "ph"; NUL where there is none
+    char scope = '\0';              ///< "s" of an instant
+    bool has_time = false;          ///< "ts" is there and can be read
+    bool has_duration = false;      ///< "dur" is there and can be read
+    bool fractional = false;        ///< "ts" has decimals
     bool accelerator_task = false;  ///< Ascend: a task of an NPU
-    std::string_view category;   ///< raw JSON text between the quotes, like name and id
+    std::string_view category;      ///< raw JSON text between the quotes, like name and id
     std::string_view name;
     std::string_view id;
     RowId pid, tid;
@@ -61,7 +61,7 @@ struct KinetoEvent {
     std::int64_t correlation = kNull;
     std::int64_t in_elements = kNull, out_elements = kNull;  ///< of a collective
     std::string_view element_type;                           ///< "dtype" of a collective
-    std::string_view args;        ///< the object with its braces; empty where there is none
+    std::string_view args;                                   ///< the object with its braces; empty where there is none
     std::array<Value, kMostValues> values;
     std::size_t value_count = 0;
     std::array<std::string_view, kMostPieces> rest;  ///< pieces `"key": value, …` that became no column
@@ -81,17 +81,10 @@ public:
     [[nodiscard]] virtual bool accept(const KinetoEvent& event) = 0;
 };
 
-/// A member of a small object, unescaped.
-struct JsonMember {
-    enum class Kind { text, number, truth, null, other };
-    std::string key;
-    Kind kind = Kind::other;
-    std::string text;  ///< of a string; the raw JSON of anything else
-};
-
 class EventParser {
 public:
-    EventParser();
+    /// `strict` judges what is doubtful, and outlives the parser.
+    explicit EventParser(StrictJson& strict);
     ~EventParser();
     EventParser(const EventParser&) = delete;
     EventParser& operator=(const EventParser&) = delete;
@@ -103,15 +96,6 @@ public:
     /// Parses one event strictly, then with repairs. False where it is beyond repair; why() says the reason.
     [[nodiscard]] bool parse_one(const CutEvent& event, std::uint64_t offset, EventSink& sink);
     [[nodiscard]] const std::string& why() const noexcept { return why_; }
-
-    /// The members of an object, or nothing where it is none.
-    [[nodiscard]] std::vector<JsonMember> members(std::string_view object);
-    /// The elements of an array as JSON texts, or nothing where it is none.
-    [[nodiscard]] std::vector<std::string> elements(std::string_view array);
-    /// Text of the raw bytes between the quotes of a JSON string. What no JSON escape explains stays as it is.
-    [[nodiscard]] std::string unescaped(std::string_view raw);
-    /// Whether the text is one JSON value.
-    [[nodiscard]] bool valid(std::string_view text);
 
 private:
     struct State;

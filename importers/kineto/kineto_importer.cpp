@@ -20,8 +20,14 @@ namespace {
 class TraceReader {
 public:
     TraceReader(SourceFile& file, SourceBuilder& source, ImportLedger& ledger, const Progress& progress)
-        : file_(file), source_(source), ledger_(ledger), progress_(progress), window_(file, progress.stop), builder_(source, parser_, ledger),
-          header_(source, parser_, ledger) {}
+        : file_(file),
+          source_(source),
+          ledger_(ledger),
+          progress_(progress),
+          window_(file, progress.stop),
+          parser_(json_),
+          builder_(source, json_, ledger),
+          header_(source, json_, ledger) {}
 
     Result<void> read() {
         for (bool more = true; more;) {
@@ -87,7 +93,8 @@ private:
         const std::string place = fmt::format("byte {} ({} bytes)", trouble.offset, trouble.bytes);
         switch (trouble.kind) {
             case CutTrouble::Kind::lost_event:
-                ledger_.dropped("kineto.lost-event", "The end of an event could not be found; reading went on at the next one", place, trouble.records);
+                ledger_.dropped("kineto.lost-event", "The end of an event could not be found; reading went on at the next one", place,
+                                trouble.records);
                 break;
             case CutTrouble::Kind::huge_event:
                 ledger_.dropped("kineto.huge-event", "An event is longer than any real one and was left out", place, trouble.records);
@@ -98,7 +105,9 @@ private:
                 break;
             case CutTrouble::Kind::stray_bytes:
                 ledger_.note("kineto.stray-bytes", "Bytes between the events belong to none of them", place);
-                if (trouble.records > 0) ledger_.dropped("kineto.lost-event", "The end of an event could not be found; reading went on at the next one", place, trouble.records);
+                if (trouble.records > 0)
+                    ledger_.dropped("kineto.lost-event", "The end of an event could not be found; reading went on at the next one", place,
+                                    trouble.records);
                 break;
             case CutTrouble::Kind::no_comma: ledger_.note("kineto.no-comma", "Two events have no comma between them", place); break;
             case CutTrouble::Kind::no_list_end:
@@ -119,12 +128,15 @@ private:
         const LedgerTotals& totals = ledger_.totals();
         const std::string name = file_.path() == "-" ? "standard input" : file_.path();
         if (!cutter_.found_events())
-            return fail(ErrorCode::unusable_input, fmt::format("{} holds no trace events", name), "Give a Chrome trace: JSON with a list \"traceEvents\", as torch.profiler exports it");
+            return fail(ErrorCode::unusable_input, fmt::format("{} holds no trace events", name),
+                        "Give a Chrome trace: JSON with a list \"traceEvents\", as torch.profiler exports it");
         if (totals.read == 0 && totals.metadata == 0 && totals.dropped > 0 && totals.dropped == builder_.without_phase())
-            return fail(ErrorCode::unusable_input, fmt::format("{} holds JSON records, but none of them is a trace event (none has \"ph\")", name),
+            return fail(ErrorCode::unusable_input,
+                        fmt::format("{} holds JSON records, but none of them is a trace event (none has \"ph\")", name),
                         "Give a Chrome trace, as torch.profiler exports it");
         if (totals.read == 0 && totals.metadata == 0 && totals.dropped > 0)
-            return fail(ErrorCode::unusable_input, fmt::format("{} holds no event that can be read; {} are damaged", name, totals.dropped), "Export the trace again");
+            return fail(ErrorCode::unusable_input, fmt::format("{} holds no event that can be read; {} are damaged", name, totals.dropped),
+                        "Export the trace again");
         builder_.finish();
         header_.finish(file_.name(), builder_.latest());
         name_producer();
@@ -146,14 +158,20 @@ private:
         if (trouble) {
             ledger_.note("input.gzip", trouble->sentence, fmt::format("byte {}", trouble->offset));
             if (trouble->kind != SourceTrouble::Kind::trailing)
-                source_.health.push_back({"input.gzip", Severity::warning, fmt::format("{}: {}. Copy or export the file again.", file_.path(), trouble->sentence)});
+                source_.health.push_back({"input.gzip", Severity::warning,
+                                          fmt::format("{}: {}. Copy or export the file again.", file_.path(), trouble->sentence)});
         }
         if (cut_)
-            source_.health.push_back({"input.cut", Severity::warning, fmt::format("{} ends before its list of events does: the end of the capture is missing. Let the profiler finish writing before the file is taken.", file_.path())});
+            source_.health.push_back({"input.cut", Severity::warning,
+                                      fmt::format("{} ends before its list of events does: the end of the capture is missing. Let the "
+                                                  "profiler finish writing before the file is taken.",
+                                                  file_.path())});
         const LedgerTotals& totals = ledger_.totals();
         constexpr std::uint64_t kManyOf = 100;  // more than one in a hundred
         if (totals.dropped * kManyOf > totals.read + totals.dropped)
-            source_.health.push_back({"input.damaged", Severity::warning, fmt::format("{} of {} records are damaged or unusable and were left out; see the ledger.", totals.dropped, totals.read + totals.dropped)});
+            source_.health.push_back({"input.damaged", Severity::warning,
+                                      fmt::format("{} of {} records are damaged or unusable and were left out; see the ledger.",
+                                                  totals.dropped, totals.read + totals.dropped)});
     }
 
     SourceFile& file_;
@@ -162,6 +180,7 @@ private:
     const Progress& progress_;
     JsonWindow window_;
     EventCutter cutter_;
+    StrictJson json_;
     EventParser parser_;
     TraceBuilder builder_;
     TraceHeader header_;
@@ -173,7 +192,8 @@ private:
 }  // namespace kineto
 
 ImporterInfo KinetoImporter::info() const {
-    return {"kineto", "PyTorch profiler or Chrome trace", "*.json *.json.gz *.trace *.gz", "CLOCK_REALTIME where the producer gives a base, else since some start"};
+    return {"kineto", "PyTorch profiler or Chrome trace", "*.json *.json.gz *.trace *.gz",
+            "CLOCK_REALTIME where the producer gives a base, else since some start"};
 }
 
 Confidence KinetoImporter::sniff(std::string_view head, std::string_view /*name*/) const {

@@ -34,7 +34,7 @@ std::uint64_t hash_of(std::string_view s) noexcept {
 
 }  // namespace
 
-NameCache::NameCache(SourceBuilder& source, EventParser& parser) : source_(source), parser_(parser), slots_(kFirstSlots) {}
+NameCache::NameCache(SourceBuilder& source, StrictJson& json) : source_(source), json_(json), slots_(kFirstSlots) {}
 
 NameId NameCache::find(std::string_view raw) {
     const std::uint64_t hash = hash_of(raw);
@@ -43,7 +43,7 @@ NameId NameCache::find(std::string_view raw) {
     for (; slots_[at].raw != nullptr; at = (at + 1) & mask)
         if (slots_[at].hash == hash && *slots_[at].raw == raw) return slots_[at].name;
     const bool plain = raw.find('\\') == std::string_view::npos;
-    const NameId name = plain ? source_.name(raw) : source_.name(parser_.unescaped(raw));
+    const NameId name = plain ? source_.name(raw) : source_.name(json_.unescaped(raw));
     slots_[at] = {hash, &raws_.emplace_back(raw), name};
     if (raws_.size() * 2 > slots_.size()) grow();
     return name;

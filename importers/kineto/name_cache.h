@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/source_builder.h"
-#include "importers/kineto/kineto_event.h"
+#include "importers/kineto/strict_json.h"
 
 namespace faultline::kineto {
 
 class NameCache {
 public:
-    NameCache(SourceBuilder& source, EventParser& parser);
+    NameCache(SourceBuilder& source, StrictJson& json);
 
     /// The id of the name whose raw JSON text (between the quotes) is `raw`.
     [[nodiscard]] NameId find(std::string_view raw);
@@ -28,7 +28,7 @@ private:
     void grow();
 
     SourceBuilder& source_;
-    EventParser& parser_;
+    StrictJson& json_;
     std::deque<std::string> raws_;
     std::vector<Slot> slots_;
 };

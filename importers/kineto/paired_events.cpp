@@ -45,7 +45,8 @@ private:
         by_name_[index_of(mark->name)].pop_back();
         spans_[at].closed = true;
         constexpr std::size_t kMostInside = 64;  // deeper ones are closed at the end of the thread
-        for (std::size_t i = at + 1; i < std::min(spans_.size(), at + 1 + kMostInside); ++i) spans_[i].enclosing_end = std::min(spans_[i].enclosing_end, time);
+        for (std::size_t i = at + 1; i < std::min(spans_.size(), at + 1 + kMostInside); ++i)
+            spans_[i].enclosing_end = std::min(spans_[i].enclosing_end, time);
         while (!spans_.empty() && spans_.back().closed) spans_.pop_back();
         return mark;
     }
@@ -72,20 +73,20 @@ void PairedEvents::end(TrackBuffer& track, const std::string& key, TimeNs time, 
     marks(track, key).push_back({time, offset, name, 0, false, named, false});
 }
 
-void PairedEvents::resolve(ImportLedger& ledger) {
+void PairedEvents::resolve(ImportLedger& ledger, RepairedSpans& repaired) {
     for (Group& group : groups_) {
         TimeNs last = std::numeric_limits<TimeNs>::min();
         for (std::uint32_t i = 0; i < group.track->size(); ++i) last = std::max(last, group.track->end(i));
         for (const auto& [key, marks] : group.by_key)
             for (const Mark& m : marks) last = std::max(last, m.time);
-        for (auto& [key, marks] : group.by_key) resolve(*group.track, marks, last, ledger);
+        for (auto& [key, marks] : group.by_key) resolve(*group.track, marks, last, ledger, repaired);
     }
     groups_.clear();
     group_of_.clear();
     last_track_ = nullptr;
 }
 
-void PairedEvents::resolve(TrackBuffer& track, Marks& marks, TimeNs last_time, ImportLedger& ledger) {
+void PairedEvents::resolve(TrackBuffer& track, Marks& marks, TimeNs last_time, ImportLedger& ledger, RepairedSpans& repaired) {
     std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.time < b.time; });
     OpenSpans open;
     const auto close = [&](const Mark& beginning, TimeNs time) { track.durations[beginning.at] = time - beginning.time; };
@@ -97,13 +98,15 @@ void PairedEvents::resolve(TrackBuffer& track, Marks& marks, TimeNs last_time, I
             continue;
         }
         // Names need not agree by the format, but where they do, spans may cross; core gives those a lane of their own.
-        if (const Mark* const beginning = mark.named ? open.close_named(mark.name, mark.time) : open.close_top(mark.time); beginning != nullptr) {
+        if (const Mark* const beginning = mark.named ? open.close_named(mark.name, mark.time) : open.close_top(mark.time);
+            beginning != nullptr) {
             close(*beginning, mark.time);
         } else if (Mark* const twin = twin_of(marks, i); twin != nullptr) {
             twin->done = true;
             close(*twin, mark.time);
         } else {
-            ledger.dropped("kineto.end-without-begin", "An end event has no beginning and was left out", fmt::format("byte {}", mark.offset));
+            ledger.dropped("kineto.end-without-begin", "An end event has no beginning and was left out",
+                           fmt::format("byte {}", mark.offset));
             continue;
         }
         ledger.add_read();
@@ -112,7 +115,7 @@ void PairedEvents::resolve(TrackBuffer& track, Marks& marks, TimeNs last_time, I
         close(*mark, std::max(time, mark->time));
         track.add_flag(mark->at, flag_unfinished);
         ledger.repaired("kineto.unfinished", "A begin event has no end; it was closed with what encloses it or at the end of its thread",
-                        fmt::format("byte {}", mark->offset));
+                        fmt::format("byte {}", mark->offset), !repaired.emplace(&track, mark->at).second);
     }
 }
 

@@ -6,14 +6,19 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/import_ledger.h"
 #include "core/source_builder.h"
 
 namespace faultline::kineto {
+
+/// Spans whose record was counted as repaired: a second repair of the same record is not counted again.
+using RepairedSpans = std::set<std::pair<const TrackBuffer*, std::uint32_t>>;
 
 class PairedEvents {
 public:
@@ -22,7 +27,7 @@ public:
     void end(TrackBuffer& track, const std::string& key, TimeNs time, NameId name, bool named, std::uint64_t offset);
 
     /// Matches; an end without a beginning is dropped, a beginning without an end is closed at the last time of its track.
-    void resolve(ImportLedger& ledger);
+    void resolve(ImportLedger& ledger, RepairedSpans& repaired);
 
 private:
     struct Mark {
@@ -40,13 +45,13 @@ private:
         TrackBuffer* track;
         std::map<std::string, Marks> by_key;
     };
-    static void resolve(TrackBuffer& track, Marks& marks, TimeNs last_time, ImportLedger& ledger);
+    static void resolve(TrackBuffer& track, Marks& marks, TimeNs last_time, ImportLedger& ledger, RepairedSpans& repaired);
     static Mark* twin_of(Marks& marks, std::size_t i);
     Marks& marks(TrackBuffer& track, const std::string& key);
 
     std::vector<Group> groups_;
     std::unordered_map<const TrackBuffer*, std::size_t> group_of_;
-    TrackBuffer* last_track_ = nullptr;   ///< of the last plain B or E
+    TrackBuffer* last_track_ = nullptr;  ///< of the last plain B or E
     std::size_t last_group_ = 0;
 };
 

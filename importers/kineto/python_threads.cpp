@@ -10,7 +10,7 @@ namespace {
 
 struct Root {
     std::uint32_t at;
-    bool whole;              ///< has no parent at all; else its parent is not in the row
+    bool whole;  ///< has no parent at all; else its parent is not in the row
     std::size_t frames = 0;
     int part = 0;
 };
@@ -30,7 +30,9 @@ public:
 private:
     static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
-    [[nodiscard]] std::int64_t frame_id(std::uint32_t i) const { return track_.kinds[i] == SpanKind::python ? track_.get(i, Column::python_id) : kNull; }
+    [[nodiscard]] std::int64_t frame_id(std::uint32_t i) const {
+        return track_.kinds[i] == SpanKind::python ? track_.get(i, Column::python_id) : kNull;
+    }
 
     std::uint32_t find_root(std::uint32_t i) {
         std::vector<std::uint32_t> path;
@@ -64,14 +66,15 @@ int assign_parts(const TrackBuffer& track, std::vector<Root>& roots) {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return track.starts[roots[a].at] != track.starts[roots[b].at] ? track.starts[roots[a].at] < track.starts[roots[b].at]
-                                                                     : track.durations[roots[a].at] > track.durations[roots[b].at];
+                                                                      : track.durations[roots[a].at] > track.durations[roots[b].at];
     });
     constexpr std::size_t kMostParts = 256;
     std::vector<TimeNs> ends;  // of the last outermost frame of each part
     for (const std::size_t r : order) {
         const TimeNs start = track.starts[roots[r].at], end = track.end(roots[r].at);
         // A frame whose parent was cut off may well lie inside another one of its own thread.
-        const auto fits = std::find_if(ends.begin(), ends.end(), [&](TimeNs last) { return last <= start || (!roots[r].whole && end <= last); });
+        const auto fits =
+            std::find_if(ends.begin(), ends.end(), [&](TimeNs last) { return last <= start || (!roots[r].whole && end <= last); });
         roots[r].part = static_cast<int>(fits - ends.begin());
         if (fits != ends.end())
             *fits = std::max(*fits, end);
@@ -105,7 +108,8 @@ void split(SourceBuilder& source, HostRow& row) {
     put_busiest_first(forest.roots(), parts);
     std::vector<std::vector<std::uint32_t>> positions(static_cast<std::size_t>(parts));
     for (std::uint32_t i = 0; i < track.size(); ++i) positions[static_cast<std::size_t>(forest.part(i))].push_back(i);
-    for (int part = 1; part < parts; ++part) source.host_track(row.thread, part).append_from(track, positions[static_cast<std::size_t>(part)]);
+    for (int part = 1; part < parts; ++part)
+        source.host_track(row.thread, part).append_from(track, positions[static_cast<std::size_t>(part)]);
     track.rearrange(positions.front());
 }
 

@@ -15,9 +15,10 @@ struct ElementType {
 };
 
 constexpr ElementType kElementTypes[] = {
-    {"float", 4}, {"double", 8}, {"half", 2}, {"bfloat16", 2}, {"float8", 1}, {"int", 4}, {"long", 8}, {"short", 2}, {"char", 1},
-    {"signed char", 1}, {"byte", 1}, {"unsigned char", 1}, {"bool", 1}, {"long int", 8}, {"int8", 1}, {"uint8", 1}, {"int16", 2}, {"uint16", 2},
-    {"int32", 4}, {"uint32", 4}, {"int64", 8}, {"uint64", 8}, {"float16", 2}, {"float32", 4}, {"float64", 8}, {"complexfloat", 8}, {"complexdouble", 16}};
+    {"float", 4},  {"double", 8},  {"half", 2},        {"bfloat16", 2}, {"float8", 1},        {"int", 4},           {"long", 8},
+    {"short", 2},  {"char", 1},    {"signed char", 1}, {"byte", 1},     {"unsigned char", 1}, {"bool", 1},          {"long int", 8},
+    {"int8", 1},   {"uint8", 1},   {"int16", 2},       {"uint16", 2},   {"int32", 4},         {"uint32", 4},        {"int64", 8},
+    {"uint64", 8}, {"float16", 2}, {"float32", 4},     {"float64", 8},  {"complexfloat", 8},  {"complexdouble", 16}};
 
 /// Larger of what goes in and what comes out, in bytes; kNull where the event does not say.
 std::int64_t message_bytes(const KinetoEvent& e) noexcept {
@@ -35,7 +36,8 @@ std::int64_t element_bytes(std::string_view type) noexcept {
     if (type.starts_with(kPrefix)) type.remove_prefix(kPrefix.size());
     type = type.substr(0, type.find('_'));
     const auto same = [&](const ElementType& t) {
-        return std::equal(t.name.begin(), t.name.end(), type.begin(), type.end(), [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b | 0x20 : b); });
+        return std::equal(t.name.begin(), t.name.end(), type.begin(), type.end(),
+                          [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b | 0x20 : b); });
     };
     const auto* const found = std::find_if(std::begin(kElementTypes), std::end(kElementTypes), same);
     return found == std::end(kElementTypes) ? 0 : found->bytes;
@@ -65,7 +67,7 @@ std::optional<TextId> SpanColumns::rest(const KinetoEvent& event, bool on_device
     // A text that was met before was judged then.
     if (index_of(id) > newest_text_) {
         newest_text_ = index_of(id);
-        if (!parser_.valid(text_)) bad_.insert(index_of(id));
+        if (!json_.valid(text_)) bad_.insert(index_of(id));
     }
     if (!bad_.empty() && bad_.contains(index_of(id))) return std::nullopt;
     return id;

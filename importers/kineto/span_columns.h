@@ -8,12 +8,13 @@
 
 #include "core/source_builder.h"
 #include "importers/kineto/kineto_event.h"
+#include "importers/kineto/strict_json.h"
 
 namespace faultline::kineto {
 
 class SpanColumns {
 public:
-    SpanColumns(SourceBuilder& source, EventParser& parser) : source_(source), parser_(parser) {}
+    SpanColumns(SourceBuilder& source, StrictJson& json) : source_(source), json_(json) {}
 
     /// The rest of the arguments as a text (0 where there is none), with device and stream where the track does not say them. Nothing
     /// where they are no JSON: a damaged value that the parser skipped.
@@ -22,9 +23,8 @@ public:
     static void set(TrackBuffer& track, std::uint32_t at, const KinetoEvent& event, TextId rest);
 
 private:
-
     SourceBuilder& source_;
-    EventParser& parser_;
+    StrictJson& json_;
     std::string text_;
     std::uint32_t newest_text_ = 0;
     std::unordered_set<std::uint32_t> bad_;  ///< texts that are no JSON

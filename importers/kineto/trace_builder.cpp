@@ -23,12 +23,20 @@ bool is_memory_event(std::string_view name) noexcept { return name == "[memory]"
 
 }  // namespace
 
-TraceBuilder::TraceBuilder(SourceBuilder& source, EventParser& parser, ImportLedger& ledger)
-    : source_(source), parser_(parser), ledger_(ledger), names_(source, parser), rows_(source), columns_(source, parser), flows_(source, rows_, ledger) {}
+TraceBuilder::TraceBuilder(SourceBuilder& source, StrictJson& json, ImportLedger& ledger)
+    : source_(source),
+      json_(json),
+      ledger_(ledger),
+      names_(source, json),
+      rows_(source),
+      columns_(source, json),
+      flows_(source, rows_, ledger) {}
 
 bool TraceBuilder::accept(const KinetoEvent& event) {
     if (!look_at_arguments(event) && !event.final) return false;
     repaired_now_ = false;
+    appended_ = nullptr;
+    const std::uint64_t read_before = ledger_.totals().read;
     switch (event.phase) {
         case 'X': complete(event); break;
         case 's':
@@ -50,7 +58,8 @@ bool TraceBuilder::accept(const KinetoEvent& event) {
         case 'M':
             ledger_.add_metadata();
             if (!row_names_.take(event, members_))
-                ledger_.note("kineto.metadata", "A metadata event says something that is not known", fmt::format("{} at byte {}", event.name, event.offset));
+                ledger_.note("kineto.metadata", "A metadata event says something that is not known",
+                             fmt::format("{} at byte {}", event.name, event.offset));
             break;
         case '\0':
             ++without_phase_;
@@ -58,7 +67,8 @@ bool TraceBuilder::accept(const KinetoEvent& event) {
             break;
         default: unknown_phase(event); break;
     }
-    if (event.repairs.any()) note_repairs(event);
+    if (event.repairs.any() && ledger_.totals().read > read_before) note_repairs(event);
+    if (repaired_now_ && appended_ != nullptr) repaired_spans_.emplace(appended_, appended_->size() - 1);
     return true;
 }
 
@@ -67,9 +77,7 @@ bool TraceBuilder::look_at_arguments(const KinetoEvent& event) {
     rest_ = TextId{};
     switch (event.phase) {
         case 'C':
-        case 'M':
-            members_ = parser_.members(event.args);
-            return !members_.empty() || event.args.size() <= 2 || parser_.valid(event.args);
+        case 'M': members_ = json_.members(event.args); return !members_.empty() || event.args.size() <= 2 || json_.valid(event.args);
         case 's':
         case 't':
         case 'f':
@@ -83,13 +91,14 @@ bool TraceBuilder::look_at_arguments(const KinetoEvent& event) {
 }
 
 bool TraceBuilder::on_device(const KinetoEvent& event, const Category& category) const noexcept {
-    return category.place == Place::device || category.place == Place::device_ranges || (category.place == Place::device_or_host && event.device != kNull) ||
-           (event.accelerator_task && event.category.empty());
+    return category.place == Place::device || category.place == Place::device_ranges ||
+           (category.place == Place::device_or_host && event.device != kNull) || (event.accelerator_task && event.category.empty());
 }
 
 void TraceBuilder::unknown_phase(const KinetoEvent& event) {
     ledger_.add_read();
-    ledger_.note(fmt::format("kineto.phase-{}", event.phase), fmt::format("Events of phase {} were read and are not shown", event.phase), at_byte(event.offset));
+    ledger_.note(fmt::format("kineto.phase-{}", event.phase), fmt::format("Events of phase {} were read and are not shown", event.phase),
+                 at_byte(event.offset));
 }
 
 void TraceBuilder::repaired(std::string_view code, std::string_view sentence, std::uint64_t offset) {
@@ -98,8 +107,7 @@ void TraceBuilder::repaired(std::string_view code, std::string_view sentence, st
 }
 
 void TraceBuilder::note_repairs(const KinetoEvent& event) {
-    const TextRepairs& made = event.repairs;
-    if (event.phase == 'M' || event.phase == '\0') return;  // not counted as read
+    const TextRepairs& made = event.repairs;  // of an event that was counted as read
     if (made.encoding) repaired("kineto.encoding", "Text that is no UTF-8 was repaired with replacement characters", event.offset);
     if (made.controls) repaired("kineto.control-bytes", "Control bytes inside an event were escaped or blanked", event.offset);
     if (made.escapes) repaired("kineto.bad-escape", "Backslashes that begin no escape were taken as they stand", event.offset);
@@ -144,7 +152,8 @@ void TraceBuilder::complete(const KinetoEvent& event) {
         const SpanKind kind = event.accelerator_task && event.category.empty() ? SpanKind::accelerator : category.kind;
         append(rows_.work(rows_.device(event)), event, kind, true, nullptr);
     } else if (category.place == Place::window) {
-        append(source_.marks_track(std::nullopt, event.tid.kind == RowId::Kind::text ? event.tid.text : "profiler"), event, category.kind, false, nullptr);
+        append(source_.marks_track(std::nullopt, event.tid.kind == RowId::Kind::text ? event.tid.text : "profiler"), event, category.kind,
+               false, nullptr);
     } else if (category.kind == SpanKind::overhead && event.pid.kind == RowId::Kind::number && event.pid.number < 0) {
         append(source_.marks_track(std::nullopt, "profiler overhead"), event, category.kind, false, nullptr);
     } else {
@@ -161,14 +170,16 @@ void TraceBuilder::append(TrackBuffer& track, const KinetoEvent& event, SpanKind
     if (on_device && event.time == 0 && duration == 0 && event.has_duration) {
         flags |= flag_no_time;
         ++untimed_;
-        repaired("kineto.no-kernel-time", "A device record has no times (0 for start and duration); it was kept with length 0 at the start of its row", event.offset);
+        repaired("kineto.no-kernel-time",
+                 "A device record has no times (0 for start and duration); it was kept with length 0 at the start of its row",
+                 event.offset);
     }
     if (event.repairs.encoding) flags |= flag_renamed;
     const std::uint32_t at = track.append(event.time, duration, names_.find(event.name), kind);
     SpanColumns::set(track, at, event, rest_.value_or(TextId{}));
-    if (!rest_)
-        repaired("kineto.bad-args", "Arguments of an event are no valid JSON and were left out", event.offset);
+    if (!rest_) repaired("kineto.bad-args", "Arguments of an event are no valid JSON and were left out", event.offset);
     if (flags != 0) track.set(at, Column::flags, flags);
+    appended_ = &track;
     const bool correlated = event.correlation != kNull;
     flows_.span_appended(event.time, correlated);
     if (!correlated && (is_device_work(kind) || is_api_call(kind))) flows_.needs_correlation();
@@ -231,7 +242,8 @@ void TraceBuilder::ending(const KinetoEvent& event) {
     if (!usable_time(event)) return;
     const bool named = !event.name.empty() && event.phase == 'E';
     TrackBuffer& track = event.phase == 'E' ? *rows_.host(event.pid, event.tid).track : async_track(event);
-    pairs_.end(track, event.phase == 'E' ? std::string() : async_key(event), event.time, named ? names_.find(event.name) : NameId{}, named, event.offset);
+    pairs_.end(track, event.phase == 'E' ? std::string() : async_key(event), event.time, named ? names_.find(event.name) : NameId{}, named,
+               event.offset);
 }
 
 // ---- everything else ----
@@ -239,7 +251,7 @@ void TraceBuilder::ending(const KinetoEvent& event) {
 void TraceBuilder::counter(const KinetoEvent& event) {
     if (!usable_time(event)) return;
     ledger_.add_read();
-    std::string base = parser_.unescaped(event.name);
+    std::string base = json_.unescaped(event.name);
     if (!event.id.empty()) base += fmt::format(" #{}", event.id);
     const ProcessId process = rows_.process(event.pid);
     bool any = false;
@@ -265,7 +277,7 @@ void TraceBuilder::flow(const KinetoEvent& event) {
 // ---- after the last event ----
 
 void TraceBuilder::finish() {
-    pairs_.resolve(ledger_);
+    pairs_.resolve(ledger_, repaired_spans_);
     flows_.resolve();
     adopt_process();
     if (fractional_) undo_margins();
@@ -295,12 +307,11 @@ void TraceBuilder::undo_margins() {
         TrackBuffer& track = *row.ranges;
         for (std::uint32_t i = 0; i < track.size(); ++i) {
             if (track.kinds[i] != SpanKind::device_range || track.durations[i] < 2) continue;
-            const bool first_repair = track.get(i, Column::flags) == kNull;
             track.starts[i] += 1;
             track.durations[i] -= 2;
             track.add_flag(i, flag_margin_undone);
             ledger_.repaired("kineto.margin", "The margin of 1 ns around an annotation on a device was taken off",
-                             span_place(source_.names().text(track.names[i]), track.starts[i]), !first_repair);
+                             span_place(source_.names().text(track.names[i]), track.starts[i]), !repaired_spans_.emplace(&track, i).second);
         }
     }
 }
@@ -328,7 +339,9 @@ void TraceBuilder::place_untimed() {
             if (!timed(t, i)) t.starts[i] = first;
     }
     source_.health.push_back({"kernels.no-time", Severity::warning,
-                              fmt::format("{} device records have no times: the profiler did not collect them. They are counted and shown with length 0; capture again with another version of the profiler.", untimed_)});
+                              fmt::format("{} device records have no times: the profiler did not collect them. They are counted and shown "
+                                          "with length 0; capture again with another version of the profiler.",
+                                          untimed_)});
 }
 
 }  // namespace faultline::kineto

@@ -16,13 +16,14 @@
 #include "importers/kineto/paired_events.h"
 #include "importers/kineto/row_names.h"
 #include "importers/kineto/span_columns.h"
+#include "importers/kineto/strict_json.h"
 #include "importers/kineto/trace_rows.h"
 
 namespace faultline::kineto {
 
 class TraceBuilder final : public EventSink {
 public:
-    TraceBuilder(SourceBuilder& source, EventParser& parser, ImportLedger& ledger);
+    TraceBuilder(SourceBuilder& source, StrictJson& json, ImportLedger& ledger);
 
     bool accept(const KinetoEvent& event) override;
     /// After the last event: pairs, links, Python threads, names, and what needs the whole file to be known.
@@ -57,7 +58,7 @@ private:
     void place_untimed();
 
     SourceBuilder& source_;
-    EventParser& parser_;
+    StrictJson& json_;
     ImportLedger& ledger_;
     Categories categories_;
     NameCache names_;
@@ -69,11 +70,13 @@ private:
     std::optional<TimeNs> latest_;
     std::uint64_t without_phase_ = 0;
     std::uint64_t untimed_ = 0;
-    bool fractional_ = false;       ///< times have decimals: a Kineto that writes margins (FORMATS §2.2)
+    bool fractional_ = false;  ///< times have decimals: a Kineto that writes margins (FORMATS §2.2)
     bool accelerator_tasks_ = false;
     bool framework_rows_ = false;
-    bool repaired_now_ = false;     ///< the event at hand was counted as repaired
-    std::optional<TextId> rest_;    ///< of the event at hand: its arguments that became no column
+    bool repaired_now_ = false;              ///< the event at hand was counted as repaired
+    const TrackBuffer* appended_ = nullptr;  ///< where the span of the event at hand lies, last
+    RepairedSpans repaired_spans_;
+    std::optional<TextId> rest_;       ///< of the event at hand: its arguments that became no column
     std::vector<JsonMember> members_;  ///< of the event at hand, where it is a counter or a name
 };
 

@@ -51,18 +51,20 @@ void TraceHeader::take(std::string_view key, std::string_view value, std::uint64
     if (value.empty() || value.size() > kMostMetadataBytes) {
         // Devices are worth reading at any length that was kept.
         if (key == "deviceProperties" && !value.empty()) return take_devices(value);
-        ledger_.note("kineto.long-member", "A member of the header is too long to keep with the source", fmt::format("{} at {}", key, place));
+        ledger_.note("kineto.long-member", "A member of the header is too long to keep with the source",
+                     fmt::format("{} at {}", key, place));
         return;
     }
     if (key == "baseTimeNanoseconds") {
         base_ns_ = whole_number(unquoted(value));
-        if (!base_ns_) ledger_.note("kineto.bad-base", "The wall clock of the trace cannot be read, so its times stand for themselves", place);
+        if (!base_ns_)
+            ledger_.note("kineto.bad-base", "The wall clock of the trace cannot be read, so its times stand for themselves", place);
         return;
     }
     if (key == "deviceProperties") return take_devices(value);
-    if (key == "host_name") source_.source.host = parser_.unescaped(unquoted(value));
+    if (key == "host_name") source_.source.host = json_.unescaped(unquoted(value));
     if (key == "distributedInfo") take_distributed(value);
-    if (!parser_.valid(value)) {
+    if (!json_.valid(value)) {
         ledger_.note("kineto.bad-member", "A member of the header is no valid JSON and was left out", fmt::format("{} at {}", key, place));
         return;
     }
@@ -71,10 +73,10 @@ void TraceHeader::take(std::string_view key, std::string_view value, std::uint64
 
 void TraceHeader::take_devices(std::string_view value) {
     std::int64_t position = 0;
-    for (const std::string& device : parser_.elements(value)) {
+    for (const std::string& device : json_.elements(value)) {
         std::int64_t ordinal = position++;
         std::string name;
-        for (const JsonMember& member : parser_.members(device)) {
+        for (const JsonMember& member : json_.members(device)) {
             if (member.key == "id") ordinal = whole_number(member.text).value_or(ordinal);
             if (member.key == "name") name = member.text;
         }
@@ -85,7 +87,7 @@ void TraceHeader::take_devices(std::string_view value) {
 }
 
 void TraceHeader::take_distributed(std::string_view value) {
-    for (const JsonMember& member : parser_.members(value)) {
+    for (const JsonMember& member : json_.members(value)) {
         const std::optional<std::int64_t> number = whole_number(member.text);
         if (member.key == "rank" && number) {
             source_.source.rank = number;
@@ -102,7 +104,7 @@ void TraceHeader::finish(std::string_view file_name, std::optional<TimeNs> lates
         json.append(fmt::format("\"{}\": {}", key, value));
     }
     json.push_back('}');
-    source_.source.metadata = parser_.valid(json) ? std::move(json) : "{}";
+    source_.source.metadata = json_.valid(json) ? std::move(json) : "{}";
     if (!source_.source.rank) {
         if (const std::optional<RankInName> found = rank_in_name(file_name)) {
             source_.source.rank = found->rank;

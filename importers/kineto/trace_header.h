@@ -9,7 +9,7 @@
 
 #include "core/import_ledger.h"
 #include "core/source_builder.h"
-#include "importers/kineto/kineto_event.h"
+#include "importers/kineto/strict_json.h"
 
 namespace faultline::kineto {
 
@@ -22,7 +22,7 @@ struct RankInName {
 
 class TraceHeader {
 public:
-    TraceHeader(SourceBuilder& source, EventParser& parser, ImportLedger& ledger) : source_(source), parser_(parser), ledger_(ledger) {}
+    TraceHeader(SourceBuilder& source, StrictJson& json, ImportLedger& ledger) : source_(source), json_(json), ledger_(ledger) {}
 
     /// A member of the top level; a key that comes again replaces what it said before. `value` is empty where it was too long to keep.
     void take(std::string_view key, std::string_view value, std::uint64_t offset);
@@ -37,7 +37,7 @@ private:
     void take_distributed(std::string_view value);
 
     SourceBuilder& source_;
-    EventParser& parser_;
+    StrictJson& json_;
     ImportLedger& ledger_;
     std::map<std::string, std::string> metadata_;  ///< key (raw) to JSON
     std::optional<std::int64_t> base_ns_;

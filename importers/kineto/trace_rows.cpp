@@ -36,7 +36,8 @@ HostRow& TraceRows::find_host(const RowId& pid, const RowId& tid) {
         row.pid_key = row_key(pid);
         row.tid_key = row_key(tid);
         row.process = process(pid);
-        row.thread = tid.kind == RowId::Kind::text ? source_.thread(row.process, tid.number, tid.text) : source_.thread(row.process, tid.number);
+        row.thread =
+            tid.kind == RowId::Kind::text ? source_.thread(row.process, tid.number, tid.text) : source_.thread(row.process, tid.number);
         row.track = &source_.host_track(row.thread);
         known = &row;
     }

@@ -34,7 +34,7 @@ struct DeviceRow {
     std::string pid_key, tid_key;  ///< of the first event on it: what names the row
     DeviceId device{};
     std::int64_t stream = 0;
-    TrackBuffer* work = nullptr;    ///< null until something lies on it
+    TrackBuffer* work = nullptr;  ///< null until something lies on it
     TrackBuffer* ranges = nullptr;
 };
 
@@ -43,7 +43,8 @@ public:
     explicit TraceRows(SourceBuilder& source) : source_(source) {}
 
     [[nodiscard]] HostRow& host(const RowId& pid, const RowId& tid) {
-        if (last_host_ != nullptr && pid.kind == RowId::Kind::number && tid.kind == RowId::Kind::number && pid.number == last_host_ids_.first && tid.number == last_host_ids_.second)
+        if (last_host_ != nullptr && pid.kind == RowId::Kind::number && tid.kind == RowId::Kind::number &&
+            pid.number == last_host_ids_.first && tid.number == last_host_ids_.second)
             return *last_host_;
         return find_host(pid, tid);
     }
@@ -62,7 +63,8 @@ private:
     using Ids = std::pair<std::int64_t, std::int64_t>;
     struct IdsHash {
         std::size_t operator()(const Ids& ids) const noexcept {
-            return std::hash<std::uint64_t>{}(static_cast<std::uint64_t>(ids.first) * 0x9E3779B97F4A7C15ULL ^ static_cast<std::uint64_t>(ids.second));
+            return std::hash<std::uint64_t>{}(static_cast<std::uint64_t>(ids.first) * 0x9E3779B97F4A7C15ULL ^
+                                              static_cast<std::uint64_t>(ids.second));
         }
     };
 

@@ -35,7 +35,7 @@ constexpr int kHostThreads = 4;
 constexpr int kDepths = 11;
 constexpr int kStreams = 14;
 constexpr std::uint64_t kSpans = 10'000'000;
-constexpr double kGoalP95 = 8;    // BUDGETS.md, ms
+constexpr double kGoalP95 = 8;  // BUDGETS.md, ms
 constexpr double kGoalP99 = 16;
 
 /// A capture file that holds nothing but names, so that the synthetic index has labels.
@@ -47,7 +47,8 @@ std::shared_ptr<const CaptureReader> names_alone(const QTemporaryDir& folder) {
         SourceBuilder source = (*writer)->begin_source();
         source.source.path = "synthetic";
         source.source.format = "synthetic";
-        for (std::uint32_t i = 0; i < kNames; ++i) (void)source.name("void at::native::vectorized_elementwise_kernel_" + std::to_string(i) + "<4, float>(int)");
+        for (std::uint32_t i = 0; i < kNames; ++i)
+            (void)source.name("void at::native::vectorized_elementwise_kernel_" + std::to_string(i) + "<4, float>(int)");
         ImportLedger ledger;
         if (!(*writer)->complete_source(source, ledger)) return nullptr;
     }
@@ -84,10 +85,15 @@ std::shared_ptr<const LoadedCapture> synthetic_capture(const QTemporaryDir& fold
         track.track.id = TrackId{i};
         const bool host = i < kHostThreads;
         track.track.kind = host ? TrackKind::host : TrackKind::device;
-        if (host) track.track.thread = ThreadId{i};
-        else track.track.stream = i;
+        if (host)
+            track.track.thread = ThreadId{i};
+        else
+            track.track.stream = i;
         for (int depth = 0; depth < (host ? kDepths : 1); ++depth) {
-            const SpanKind kind = host ? (depth < 3 ? SpanKind::range : depth < 9 ? SpanKind::op : SpanKind::runtime_call) : SpanKind::kernel;
+            const SpanKind kind = host ? (depth < 3   ? SpanKind::range
+                                          : depth < 9 ? SpanKind::op
+                                                      : SpanKind::runtime_call)
+                                       : SpanKind::kernel;
             track.lanes.push_back(synthetic_lane(track.track.id, depth, kind, kSpans / kLanes, kLength, random));
         }
         tracks.push_back(std::move(track));
@@ -196,12 +202,15 @@ std::vector<Case> journeys(TimelineWidget& timeline, Session& session, const std
         }
         for (int i = 0; i < 40; ++i) {
             const double x = static_cast<double>(random() % 1600);
-            cases[1].ms.push_back(frame_ms(timeline, [&] { session.set_range(zoomed(timeline.view().axis(), x, i % 2 ? 1 / 0.8 : 0.8), true); }));
+            cases[1].ms.push_back(
+                frame_ms(timeline, [&] { session.set_range(zoomed(timeline.view().axis(), x, i % 2 ? 1 / 0.8 : 0.8), true); }));
         }
         for (int i = 0; i < 40; ++i) {
-            const QPointF at(static_cast<double>(timeline.view().gutter + 5 + static_cast<int>(random() % 1500)), static_cast<double>(random() % 1000));
+            const QPointF at(static_cast<double>(timeline.view().gutter + 5 + static_cast<int>(random() % 1500)),
+                             static_cast<double>(random() % 1000));
             cases[2].ms.push_back(frame_ms(timeline, [&] {
-                QMouseEvent move(QEvent::MouseMove, QPointF(std::min<double>(at.x(), right), at.y()), at, Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+                QMouseEvent move(QEvent::MouseMove, QPointF(std::min<double>(at.x(), right), at.y()), at, Qt::NoButton, Qt::NoButton,
+                                 Qt::NoModifier);
                 QCoreApplication::sendEvent(timeline.viewport(), &move);
             }));
         }
@@ -245,8 +254,10 @@ int main(int argc, char** argv) {
     bool json = false;
     std::string path;
     for (int i = 1; i < argc; ++i) {
-        if (std::string_view(argv[i]) == "--json") json = true;
-        else path = argv[i];
+        if (std::string_view(argv[i]) == "--json")
+            json = true;
+        else
+            path = argv[i];
     }
     Session session;
     TimelineWidget timeline(session);

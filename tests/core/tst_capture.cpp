@@ -110,6 +110,15 @@ private Q_SLOTS:
         QVERIFY(!std::filesystem::exists(file("gone.faultline.partial")));
     }
 
+    // The defensive mode of SQLite ignored journal_mode=OFF, so that every import wrote a journal of its own beside the file.
+    void a_new_capture_is_written_without_a_journal() {
+        auto writer = CaptureWriter::create(file("plain.faultline"));
+        QVERIFY(writer.has_value());
+        QVERIFY(add_source(**writer, 0, 0).has_value());
+        for (const auto& entry : std::filesystem::directory_iterator(dir_.path().toStdString()))
+            QVERIFY(!entry.path().filename().string().starts_with("plain.faultline.partial-"));
+    }
+
     void an_old_capture_stays_until_the_new_one_is_whole() {
         make(file("old.faultline"));
         const auto size = std::filesystem::file_size(file("old.faultline"));

@@ -54,7 +54,7 @@ struct Fixture {
     FoundSteps find(const std::vector<Step>& known = {}, std::int64_t next_id = 1, std::int64_t offset = 0) {
         sort_and_nest(source, ledger, {});
         (void)bind_launches(source, ledger);
-        return find_steps(source, StepGrammar::built_in(), LayerRules::built_in(), known, next_id, offset, ledger);
+        return find_steps(source, StepGrammar::built_in(), known, next_id, offset, ledger);
     }
     /// Step of the span of that name that starts then; -1 without a step, -2 where there is no such span.
     std::int64_t step_at(std::string_view name, TimeNs start) {

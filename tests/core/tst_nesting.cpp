@@ -183,6 +183,23 @@ private Q_SLOTS:
         QCOMPARE(span_place("short", 7), std::string("short at 7 ns"));
     }
 
+    // Concurrent requests cross by the thousand; each was compared with every lane, which took minutes.
+    void many_crossing_spans_keep_their_lengths() {
+        Fixture f;
+        TrackBuffer& t = f.host();
+        const int n = 3'000;
+        for (int i = 0; i < n; ++i) f.add(t, i * 10'000, i * 10'000 + 10'000'000 + i * 5'000, "request", SpanKind::async);
+        f.run();
+        std::uint64_t kept = 0;
+        for (const TrackBuffer& lane : f.source.tracks()) {
+            QVERIFY(nests(lane));
+            kept += lane.size();
+        }
+        QCOMPARE(kept, std::uint64_t{n});
+        QCOMPARE(f.ledger.totals().repaired, std::uint64_t{0});
+        QVERIFY(f.source.tracks().size() > 900);
+    }
+
     void finds_the_innermost_span() {
         Fixture f;
         TrackBuffer& t = f.host();

@@ -103,7 +103,8 @@ private Q_SLOTS:
                 }
             }
             TrackBuffer& device = s.device_track(s.device(0), 7);
-            for (int i = 0; i < 40'000; ++i) device.append(1'500 + i * 100, 80, s.name("kernel"), i % 10 ? SpanKind::kernel : SpanKind::sync);
+            for (int i = 0; i < 40'000; ++i)
+                device.append(1'500 + i * 100, 80, s.name("kernel"), i % 10 ? SpanKind::kernel : SpanKind::sync);
         });
         const auto reader = CaptureReader::open(path);
         QVERIFY(reader.has_value());
@@ -157,7 +158,8 @@ private Q_SLOTS:
         QCOMPARE(lane->values.size(), std::size_t{200});
         QCOMPARE(lane->values[4], 2.0);
         QCOMPARE(lane->values[5], 0.0);
-        for (const auto& [first, last] : {std::pair<std::size_t, std::size_t>{0, 200}, {0, 77}, {78, 200}, {60, 130}, {64, 128}, {77, 78}}) {
+        for (const auto& [first, last] :
+             {std::pair<std::size_t, std::size_t>{0, 200}, {0, 77}, {78, 200}, {60, 130}, {64, 128}, {77, 78}}) {
             QCOMPARE(lane->peak(first, last), *std::max_element(lane->values.begin() + static_cast<std::ptrdiff_t>(first),
                                                                 lane->values.begin() + static_cast<std::ptrdiff_t>(last)));
         }
@@ -207,7 +209,8 @@ private Q_SLOTS:
             }
             const std::size_t at = lane.span_at(from);
             bool any = false;
-            for (std::size_t i = 0; i < lane.size(); ++i) any = any || (lane.starts[i] <= from && (from < lane.ends[i] || from == lane.starts[i]));
+            for (std::size_t i = 0; i < lane.size(); ++i)
+                any = any || (lane.starts[i] <= from && (from < lane.ends[i] || from == lane.starts[i]));
             QCOMPARE(at != Lane::npos, any);
             if (at != Lane::npos) QVERIFY(lane.starts[at] <= from && (from < lane.ends[at] || from == lane.starts[at]));
         }

@@ -159,8 +159,8 @@ private Q_SLOTS:
         QSignalSpy failed(window.opener(), &CaptureOpener::failed);
         window.open_paths({path(QStringLiteral("broken.faultline"))});
         QTRY_COMPARE(failed.count(), 1);
-        QCOMPARE(window.centre()->banners()->count(), 1);
-        QVERIFY(window.centre()->banners()->sentence(0).endsWith(QLatin1Char('.')));
+        QCOMPARE(window.notices()->count(), 1);
+        QVERIFY(window.notices()->sentence(0).endsWith(QLatin1Char('.')));
         QVERIFY(window.session()->capture() == nullptr);
     }
 

@@ -154,6 +154,23 @@ private Q_SLOTS:
         QVERIFY2(copied.contains(QStringLiteral("byte 4711")) && !copied.contains(QStringLiteral("byte 11")), qPrintable(copied));
     }
 
+    void another_capture_replaces_the_one_that_is_filtered_and_selected() {
+        const QString other = dir_.filePath(QStringLiteral("other.faultline"));
+        QVERIFY(QFile::copy(path(), other));
+        MainWindow window;
+        open(window);
+        window.step_list()->search()->setText(QStringLiteral("execute"));
+        window.ledger()->search()->setText(QStringLiteral("byte"));
+        window.session()->select_span(test::find_span(*window.session()->capture(), "attention"));
+        QTRY_VERIFY(window.inspector()->chain_page()->model()->node_count() > 0);
+        window.open_paths({other, path()});
+        QTRY_VERIFY(QString::fromStdString(window.session()->capture()->path) == other);
+        QVERIFY(!window.session()->selected_span());
+        QCOMPARE(window.inspector()->chain_page()->model()->node_count(), 0);
+        QVERIFY(window.step_list()->search()->text().isEmpty());
+        QCOMPARE(window.notices()->count(), 1);  // the second of the two was left out
+    }
+
     void no_steps_are_explained() {
         const QString host = dir_.filePath(QStringLiteral("host.faultline"));
         QVERIFY(test::write_host_only(host));

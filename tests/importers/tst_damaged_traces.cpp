@@ -39,7 +39,8 @@ private Q_SLOTS:
         QTest::addColumn<int>("seeds");
         QTest::newRow("indented") << QByteArray::fromStdString(sample_trace(3000, true)) << 12;
         QTest::newRow("compact") << QByteArray::fromStdString(sample_trace(3000, false)) << 12;
-        for (const char* const name : {"k06-vllm-prefilldecode-piecewise-exec.json.gz", "k08-vllm-decode-full-exec.json.gz", "k46-kernelforge-lambda-transformer.pt.trace.json"})
+        for (const char* const name : {"k06-vllm-prefilldecode-piecewise-exec.json.gz", "k08-vllm-decode-full-exec.json.gz",
+                                       "k46-kernelforge-lambda-transformer.pt.trace.json"})
             if (const QByteArray good = captured(name); !good.isEmpty()) QTest::newRow(name) << good << 3;
     }
 
@@ -55,12 +56,15 @@ private Q_SLOTS:
         for (int seed = 1; seed <= seeds; ++seed) {
             for (const Corruption& c : corrupt(text, static_cast<std::uint32_t>(seed))) {
                 const auto damaged = import_trace(c.text);
-                const auto say = [&](const QString& problem) { failures << QStringLiteral("%1, seed %2: %3").arg(QString::fromStdString(c.name)).arg(seed).arg(problem); };
+                const auto say = [&](const QString& problem) {
+                    failures << QStringLiteral("%1, seed %2: %3").arg(QString::fromStdString(c.name)).arg(seed).arg(problem);
+                };
                 if (!damaged->result) {
                     say(QString::fromStdString(damaged->result.error().sentence));
                     continue;
                 }
-                const std::uint64_t kept = records(*damaged), lost = kept > expected ? 0 : expected - kept, dropped = damaged->ledger.totals().dropped;
+                const std::uint64_t kept = records(*damaged), lost = kept > expected ? 0 : expected - kept,
+                                    dropped = damaged->ledger.totals().dropped;
                 if (kept > expected) say(QStringLiteral("more events than there are"));
                 if (lost > touched(text, c)) say(QStringLiteral("lost %1").arg(lost));
                 // What is lost is said, unless its bytes are gone.
@@ -71,8 +75,8 @@ private Q_SLOTS:
             }
         }
         for (const auto& [name, most] : cost)
-            qInfo("%-36s lost at most %llu of %llu, dropped in the ledger %llu", name.c_str(), static_cast<unsigned long long>(most.first), static_cast<unsigned long long>(expected),
-                  static_cast<unsigned long long>(most.second));
+            qInfo("%-36s lost at most %llu of %llu, dropped in the ledger %llu", name.c_str(), static_cast<unsigned long long>(most.first),
+                  static_cast<unsigned long long>(expected), static_cast<unsigned long long>(most.second));
         QVERIFY2(failures.isEmpty(), qPrintable(failures.join(QLatin1Char('\n'))));
     }
 
@@ -88,7 +92,8 @@ private Q_SLOTS:
         const LedgerTotals& totals = imported->ledger.totals();
         QVERIFY2(totals.read + 1 >= 20000 - damaged / 4, qPrintable(QString::number(totals.read)));
         QCOMPARE(totals.read + totals.dropped, std::uint64_t{20000});
-        QVERIFY(std::any_of(imported->source.health.begin(), imported->source.health.end(), [](const HealthFinding& h) { return h.code == "input.damaged"; }));
+        QVERIFY(std::any_of(imported->source.health.begin(), imported->source.health.end(),
+                            [](const HealthFinding& h) { return h.code == "input.damaged"; }));
     }
 };
 

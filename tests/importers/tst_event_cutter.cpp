@@ -71,7 +71,9 @@ Cut cut(const std::string& text, std::size_t piece = 1 << 20) {
                     cutter.learn(e);
                 }
                 break;
-            case EventCutter::Piece::member: result.members.push_back(std::string(cutter.member_key()) + "=" + std::string(cutter.member_value())); break;
+            case EventCutter::Piece::member:
+                result.members.push_back(std::string(cutter.member_key()) + "=" + std::string(cutter.member_value()));
+                break;
             case EventCutter::Piece::trouble:
                 result.troubles.push_back(cutter.trouble());
                 result.lost += cutter.trouble().records;
@@ -82,7 +84,8 @@ Cut cut(const std::string& text, std::size_t piece = 1 << 20) {
 }
 
 std::string op_event(int i) {
-    return "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op " + std::to_string(i) + "\", \"pid\": 1, \"tid\": 2, \"ts\": " + std::to_string(i) + R"(.5, "dur": 3, "args": {"k": [1, {"x": "}"}]}})";
+    return "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op " + std::to_string(i) +
+           "\", \"pid\": 1, \"tid\": 2, \"ts\": " + std::to_string(i) + R"(.5, "dur": 3, "args": {"k": [1, {"x": "}"}]}})";
 }
 
 std::string events(int n) {
@@ -134,11 +137,13 @@ private Q_SLOTS:
     }
 
     void cuts_members_and_events() {
-        const std::string text = "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0}], \"name\": \"a\\\"b\", \"traceEvents\": [" + events(3) + R"(], "baseTimeNanoseconds": 17, "traceName": "x"})";
+        const std::string text = "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0}], \"name\": \"a\\\"b\", \"traceEvents\": [" +
+                                 events(3) + R"(], "baseTimeNanoseconds": 17, "traceName": "x"})";
         for (const std::size_t piece : {1ul, 3ul, 64ul, 1000ul}) {
             const Cut c = cut(text, piece);
             QCOMPARE(c.events, (std::vector<std::string>{op_event(0), op_event(1), op_event(2)}));
-            QCOMPARE(c.members, (std::vector<std::string>{"schemaVersion=1", R"(deviceProperties=[{"id": 0}])", "name=\"a\\\"b\"", "baseTimeNanoseconds=17", R"(traceName="x")"}));
+            QCOMPARE(c.members, (std::vector<std::string>{"schemaVersion=1", R"(deviceProperties=[{"id": 0}])", "name=\"a\\\"b\"",
+                                                          "baseTimeNanoseconds=17", R"(traceName="x")"}));
             QVERIFY(c.troubles.empty() && c.list_ended);
         }
     }
@@ -168,14 +173,17 @@ private Q_SLOTS:
 
     void skips_long_members() {
         const std::string big = "[" + std::string(3000000, '7') + "]";
-        const Cut c = cut(R"({"stackFrames": )" + big + ", \"note\": \"" + std::string(2000000, '}') + "\", \"traceEvents\": [" + events(2) + "]}", 65536);
+        const Cut c =
+            cut(R"({"stackFrames": )" + big + ", \"note\": \"" + std::string(2000000, '}') + "\", \"traceEvents\": [" + events(2) + "]}",
+                65536);
         QCOMPARE(c.events.size(), std::size_t{2});
         QCOMPARE(c.members, (std::vector<std::string>{"stackFrames=", "note="}));
         QVERIFY(c.troubles.empty());
     }
 
     void finds_the_events_behind_a_broken_header() {
-        for (const char* const header : {"{\"deviceProperties\": [{\"id\": 0, \"name\": \"GPU}], \"traceEvents\": [", R"({"a": {"b": 1, "traceEvents": [)", R"({"a" 1, "traceEvents": [)"}) {
+        for (const char* const header : {"{\"deviceProperties\": [{\"id\": 0, \"name\": \"GPU}], \"traceEvents\": [",
+                                         R"({"a": {"b": 1, "traceEvents": [)", R"({"a" 1, "traceEvents": [)"}) {
             const Cut c = cut(header + events(50) + "]}", 4096);
             QCOMPARE(c.events.size(), std::size_t{50});
             QCOMPARE(c.troubles.front().kind, CutTrouble::Kind::broken_header);
@@ -214,7 +222,8 @@ private Q_SLOTS:
 
     void flags_control_bytes() {
         EventCutter cutter;
-        std::string text = "[" + op_event(0) + "," + "{\"ph\": \"X\", \"name\": \"a" + "\n" + "b\"}" + "," + op_event(1) + "]" + std::string(300, ' ');
+        std::string text =
+            "[" + op_event(0) + "," + "{\"ph\": \"X\", \"name\": \"a" + "\n" + "b\"}" + "," + op_event(1) + "]" + std::string(300, ' ');
         CutWindow window{text.data(), text.data() + text.size(), 0, true};
         QCOMPARE(cutter.next(window), EventCutter::Piece::run);
         QCOMPARE(cutter.events().size(), std::size_t{1});

@@ -34,7 +34,8 @@ private:
         if (file.open(QIODevice::WriteOnly)) file.write(bytes);
         return path(name);
     }
-    Result<ImportSummary> import(const std::vector<std::string>& inputs, const QString& capture, bool append = false, const Progress& progress = {}) const {
+    Result<ImportSummary> import(const std::vector<std::string>& inputs, const QString& capture, bool append = false,
+                                 const Progress& progress = {}) const {
         return import_capture({inputs, path(capture), append, {}}, {grammar_, layers_}, progress);
     }
     bool nothing_left(const QString& capture) const {
@@ -71,7 +72,9 @@ private Q_SLOTS:
         const Result<ImportSummary> done = import({path(QStringLiteral("run"))}, QStringLiteral("run.faultline"));
         QVERIFY2(done.has_value(), done ? "" : done.error().sentence.c_str());
         QCOMPARE(done->sources.size(), std::size_t{2});
-        QVERIFY(std::any_of(done->health.begin(), done->health.end(), [](const HealthFinding& h) { return h.code == "input.skipped" && h.sentence.find("server.log") != std::string::npos; }));
+        QVERIFY(std::any_of(done->health.begin(), done->health.end(), [](const HealthFinding& h) {
+            return h.code == "input.skipped" && h.sentence.find("server.log") != std::string::npos;
+        }));
     }
 
     void appends() {
@@ -99,7 +102,8 @@ private Q_SLOTS:
 
     void stops_and_leaves_nothing() {
         QByteArray many = "[";
-        for (int i = 0; i < 200000; ++i) many += R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": )" + QByteArray::number(i) + R"(, "dur": 1},)";
+        for (int i = 0; i < 200000; ++i)
+            many += R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": )" + QByteArray::number(i) + R"(, "dur": 1},)";
         const std::string input = write(QStringLiteral("many.json"), many);
         for (const ImportPhase phase : {ImportPhase::reading, ImportPhase::sorting, ImportPhase::binding, ImportPhase::writing}) {
             std::stop_source stop;

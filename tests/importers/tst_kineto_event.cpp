@@ -76,14 +76,16 @@ struct Run {
 };
 
 Kept parse(const std::string& text) {
-    EventParser parser;
+    StrictJson strict;
+    EventParser parser(strict);
     Collector collector;
     Run run({text});
     return parser.parse_run(run.events, 0, collector) == 1 ? collector.events.front() : Kept{};
 }
 
 Kept repair(const std::string& text) {
-    EventParser parser;
+    StrictJson strict;
+    EventParser parser(strict);
     Collector collector;
     Run run({text});
     return parser.parse_one(run.events.front(), 0, collector) ? collector.events.front() : Kept{};
@@ -136,7 +138,8 @@ private Q_SLOTS:
         QCOMPARE(whole_number("9223372036854775807"), std::optional<std::int64_t>(std::numeric_limits<std::int64_t>::max()));
         QCOMPARE(whole_number("10159970886766084423"), std::optional<std::int64_t>(std::bit_cast<std::int64_t>(10159970886766084423ULL)));
         QCOMPARE(whole_number("18446744073709551615"), std::optional<std::int64_t>(-1));
-        for (const char* const bad : {"", "-", "1.5", "1e3", "18446744073709551616", "-9223372036854775808", "9223372036854775808", "0x1f", "99999999999999999999999"})
+        for (const char* const bad : {"", "-", "1.5", "1e3", "18446744073709551616", "-9223372036854775808", "9223372036854775808", "0x1f",
+                                      "99999999999999999999999"})
             QVERIFY2(!whole_number(bad), bad);
     }
 
@@ -148,7 +151,11 @@ private Q_SLOTS:
     }
 
     void reads_a_kernel() {
-        const Kept k = parse("{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm<\\\"a\\\">\", \"pid\": 0, \"tid\": 7,\n            \"ts\": 6512345679305.982, \"dur\": 15.743,\n            \"args\": {\"External id\": 3, \"queued\": 0, \"device\": 0, \"context\": 1,\n              \"stream\": 7, \"correlation\": 218487, \"registers per thread\": 32,\n              \"grid\": [1, 2, 3], \"block\": [4, 5, 6], \"priority\": -5, \"graph id\": 9, \"graph node id\": 12}}");
+        const Kept k = parse(
+            "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm<\\\"a\\\">\", \"pid\": 0, \"tid\": 7,\n            \"ts\": "
+            "6512345679305.982, \"dur\": 15.743,\n            \"args\": {\"External id\": 3, \"queued\": 0, \"device\": 0, \"context\": "
+            "1,\n              \"stream\": 7, \"correlation\": 218487, \"registers per thread\": 32,\n              \"grid\": [1, 2, 3], "
+            "\"block\": [4, 5, 6], \"priority\": -5, \"graph id\": 9, \"graph node id\": 12}}");
         QCOMPARE(k.phase, 'X');
         QCOMPARE(k.category, std::string("kernel"));
         QCOMPARE(k.name, std::string("gemm<\\\"a\\\">"));
@@ -157,7 +164,10 @@ private Q_SLOTS:
         QCOMPARE(k.device, std::int64_t{0});
         QCOMPARE(k.stream, std::int64_t{7});
         QCOMPARE(k.correlation, std::int64_t{218487});
-        QCOMPARE(k.columns, (std::map<Column, std::int64_t>{{Column::external_id, 3}, {Column::context, 1}, {Column::priority, -5}, {Column::graph_id, 9}, {Column::graph_node, 12}}));
+        QCOMPARE(
+            k.columns,
+            (std::map<Column, std::int64_t>{
+                {Column::external_id, 3}, {Column::context, 1}, {Column::priority, -5}, {Column::graph_id, 9}, {Column::graph_node, 12}}));
         QCOMPARE(k.rest, std::string(R"("registers per thread": 32,
               "grid": [1, 2, 3], "block": [4, 5, 6])"));
         QVERIFY(k.args.starts_with("{\"External id\"") && k.args.ends_with("\"graph node id\": 12}"));
@@ -171,10 +181,14 @@ private Q_SLOTS:
         QCOMPARE(columns(R"({"External id": "5"})"), (Columns{{Column::external_id, 5}}));
         QCOMPARE(columns(R"({"Record function id": 1, "Sequence number": 2, "Fwd thread id": 3, "Ev Idx": 4})"),
                  (Columns{{Column::record_function, 1}, {Column::sequence, 2}, {Column::forward_thread, 3}, {Column::event_index, 4}}));
-        QCOMPARE(columns(R"({"Python id": 1, "Python parent id": null, "Python module id": 3})"), (Columns{{Column::python_id, 1}, {Column::python_module, 3}}));
-        QCOMPARE(columns(R"({"Addr": 20644364288, "Bytes": -36879360, "Total Allocated": 5, "Total Reserved": 6})"),
-                 (Columns{{Column::address, 20644364288}, {Column::bytes, -36879360}, {Column::total_allocated, 5}, {Column::total_reserved, 6}}));
-        QCOMPARE(columns(R"~({"bytes": 32768, "memory bandwidth (GB/s)": 10.5})~"), (Columns{{Column::bytes, 32768}, {Column::bandwidth, std::bit_cast<std::int64_t>(10.5)}}));
+        QCOMPARE(columns(R"({"Python id": 1, "Python parent id": null, "Python module id": 3})"),
+                 (Columns{{Column::python_id, 1}, {Column::python_module, 3}}));
+        QCOMPARE(
+            columns(R"({"Addr": 20644364288, "Bytes": -36879360, "Total Allocated": 5, "Total Reserved": 6})"),
+            (Columns{
+                {Column::address, 20644364288}, {Column::bytes, -36879360}, {Column::total_allocated, 5}, {Column::total_reserved, 6}}));
+        QCOMPARE(columns(R"~({"bytes": 32768, "memory bandwidth (GB/s)": 10.5})~"),
+                 (Columns{{Column::bytes, 32768}, {Column::bandwidth, std::bit_cast<std::int64_t>(10.5)}}));
         QCOMPARE(columns(R"({"cbid": 211})"), (Columns{{Column::callback_id, 211}}));
         QCOMPARE(columns(R"({"cid": 48})"), (Columns{{Column::callback_id, 48}}));
         QCOMPARE(columns(R"({"Group size": 8, "Seq": 12})"), (Columns{{Column::group_size, 8}, {Column::comm_sequence, 12}}));
@@ -183,7 +197,8 @@ private Q_SLOTS:
     }
 
     void keeps_what_is_no_number_in_the_rest() {
-        QCOMPARE(parse(R"({"ph": "X", "ts": 1, "args": {"External id": "abc", "bytes": 1.5, "stream": "x"}})").rest, std::string(R"("External id": "abc", "bytes": 1.5, "stream": "x")"));
+        QCOMPARE(parse(R"({"ph": "X", "ts": 1, "args": {"External id": "abc", "bytes": 1.5, "stream": "x"}})").rest,
+                 std::string(R"("External id": "abc", "bytes": 1.5, "stream": "x")"));
         const Kept unknown = parse(R"({"attr": {"Power": "1"}, "ph": "B", "name": "n", "ts": 1, "tts": 5})");
         QCOMPARE(unknown.rest, std::string(R"("attr": {"Power": "1"}|"tts": 5)"));
         QCOMPARE(parse(R"({"ph": "X", "ts": 1, "args": [1, 2]})").rest, std::string(R"("args": [1, 2])"));
@@ -205,8 +220,10 @@ private Q_SLOTS:
 
     void stops_at_a_bad_event() {
         const std::string good = R"({"ph": "X", "name": "good", "ts": 1, "args": {"a": [1, 2]}})";
-        for (const char* const bad : {R"({"ph": "X", "ph": "X", "ts": 1})", R"({"ph": "X" "ts": 1})", R"({"ph": "X", "ts" 1})", R"({"ph": "X", "ts": 1, "args": {"a": 1]})", R"({"ph": 1})", R"({"ph": "X", "pid": [1]})"}) {
-            EventParser parser;
+        for (const char* const bad : {R"({"ph": "X", "ph": "X", "ts": 1})", R"({"ph": "X" "ts": 1})", R"({"ph": "X", "ts" 1})",
+                                      R"({"ph": "X", "ts": 1, "args": {"a": 1]})", R"({"ph": 1})", R"({"ph": "X", "pid": [1]})"}) {
+            StrictJson strict;
+            EventParser parser(strict);
             Collector collector;
             Run run({good, good, bad, good});
             const std::string before = run.text;
@@ -223,12 +240,15 @@ private Q_SLOTS:
     void repairs_what_producers_write_data() {
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QByteArray>("name");
-        QTest::newRow("encoding") << QByteArray("{\"ph\": \"X\", \"name\": \"a\xff\xc3(b\", \"ts\": 1}") << QByteArray("a\xEF\xBF\xBD\xEF\xBF\xBD(b");
+        QTest::newRow("encoding") << QByteArray("{\"ph\": \"X\", \"name\": \"a\xff\xc3(b\", \"ts\": 1}")
+                                  << QByteArray("a\xEF\xBF\xBD\xEF\xBF\xBD(b");
         QTest::newRow("newline") << QByteArray("{\"ph\": \"X\", \"name\": \"a\nb\", \"ts\": 1}") << QByteArray("a\\u000ab");
         QTest::newRow("control outside") << QByteArray("{\"ph\": \"X\",\x01 \"name\": \"ab\", \"ts\": 1}") << QByteArray("ab");
         QTest::newRow("escape") << QByteArray(R"({"ph": "X", "name": "C:\path\q", "ts": 1})") << QByteArray(R"(C:\\path\\q)");
-        QTest::newRow("bare nan") << QByteArray(R"({"ph": "X", "name": "a", "ts": 1, "args": {"x": nan, "y": -inf, "z": [NaN, Infinity]}})") << QByteArray("a");
-        QTest::newRow("quotes") << QByteArray(R"({"ph": "X", "name": "say "hello" twice", "ts": 1})") << QByteArray("say \\\"hello\\\" twice");
+        QTest::newRow("bare nan") << QByteArray(R"({"ph": "X", "name": "a", "ts": 1, "args": {"x": nan, "y": -inf, "z": [NaN, Infinity]}})")
+                                  << QByteArray("a");
+        QTest::newRow("quotes") << QByteArray(R"({"ph": "X", "name": "say "hello" twice", "ts": 1})")
+                                << QByteArray("say \\\"hello\\\" twice");
     }
     void repairs_what_producers_write() {
         QFETCH(QByteArray, text);
@@ -251,17 +271,17 @@ private Q_SLOTS:
     }
 
     void gives_members_and_elements() {
-        EventParser parser;
-        const auto members = parser.members("{\"name\": \"a\\\"b\", \"n\": 5, \"t\": true, \"z\": null, \"o\": {\"x\": [1, 2]}}");
+        StrictJson json;
+        const auto members = json.members("{\"name\": \"a\\\"b\", \"n\": 5, \"t\": true, \"z\": null, \"o\": {\"x\": [1, 2]}}");
         QCOMPARE(members.size(), std::size_t{5});
         QCOMPARE(members[0].text, std::string("a\"b"));
         QVERIFY(members[1].kind == JsonMember::Kind::number && members[1].text == "5");
         QVERIFY(members[2].kind == JsonMember::Kind::truth && members[3].kind == JsonMember::Kind::null);
         QCOMPARE(members[4].text, std::string(R"({"x":[1,2]})"));
-        QVERIFY(parser.members("[1]").empty());
-        QCOMPARE(parser.elements(R"([{"id": 0}, 7])"), (std::vector<std::string>{R"({"id":0})", "7"}));
-        QCOMPARE(parser.unescaped(R"(tab\t\u00e9)"), std::string("tab\t\u00e9"));
-        QCOMPARE(parser.unescaped(R"(\ud800 alone)"), std::string(R"(\ud800 alone)"));
+        QVERIFY(json.members("[1]").empty());
+        QCOMPARE(json.elements(R"([{"id": 0}, 7])"), (std::vector<std::string>{R"({"id":0})", "7"}));
+        QCOMPARE(json.unescaped(R"(tab\t\u00e9)"), std::string("tab\t\u00e9"));
+        QCOMPARE(json.unescaped(R"(\ud800 alone)"), std::string(R"(\ud800 alone)"));
     }
 };
 

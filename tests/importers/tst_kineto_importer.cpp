@@ -2,8 +2,8 @@
 #include <QTest>
 #include <bit>
 
-#include "importers/kineto/trace_header.h"
 #include "../support/imported_trace.h"
+#include "importers/kineto/trace_header.h"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -20,8 +20,10 @@ const HealthFinding* finding(const ImportedTrace& t, std::string_view code) {
     return nullptr;
 }
 
-constexpr const char* kKernel = R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 12, "dur": 3, "args": {"device": 0, "stream": 7, "correlation": 5, "grid": [1, 1, 1]}})";
-constexpr const char* kLaunch = R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 10, "tid": 11, "ts": 10, "dur": 1, "args": {"cbid": 211, "correlation": 5}})";
+constexpr const char* kKernel =
+    R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 12, "dur": 3, "args": {"device": 0, "stream": 7, "correlation": 5, "grid": [1, 1, 1]}})";
+constexpr const char* kLaunch =
+    R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 10, "tid": 11, "ts": 10, "dur": 1, "args": {"cbid": 211, "correlation": 5}})";
 
 }  // namespace
 
@@ -33,11 +35,14 @@ private Q_SLOTS:
         QTest::addColumn<QString>("category");
         QTest::addColumn<int>("kind");
         QTest::addColumn<int>("track");
-        const auto row = [](const char* category, SpanKind kind, TrackKind track) { QTest::newRow(category) << QString::fromLatin1(category) << static_cast<int>(kind) << static_cast<int>(track); };
+        const auto row = [](const char* category, SpanKind kind, TrackKind track) {
+            QTest::newRow(category) << QString::fromLatin1(category) << static_cast<int>(kind) << static_cast<int>(track);
+        };
         for (const char* const c : {"cpu_op", "Operator"}) row(c, SpanKind::op, TrackKind::host);
         row("user_annotation", SpanKind::range, TrackKind::host);
         row("python_function", SpanKind::python, TrackKind::host);
-        for (const char* const c : {"cuda_runtime", "Runtime", "mtia_runtime", "glow_runtime", "xpu_runtime", "privateuse1_runtime"}) row(c, SpanKind::runtime_call, TrackKind::host);
+        for (const char* const c : {"cuda_runtime", "Runtime", "mtia_runtime", "glow_runtime", "xpu_runtime", "privateuse1_runtime"})
+            row(c, SpanKind::runtime_call, TrackKind::host);
         for (const char* const c : {"cuda_driver", "xpu_driver", "privateuse1_driver"}) row(c, SpanKind::driver_call, TrackKind::host);
         for (const char* const c : {"kernel", "Kernel"}) row(c, SpanKind::kernel, TrackKind::device);
         for (const char* const c : {"gpu_memcpy", "Memcpy"}) row(c, SpanKind::memory_copy, TrackKind::device);
@@ -55,7 +60,8 @@ private Q_SLOTS:
         QFETCH(QString, category);
         QFETCH(int, kind);
         QFETCH(int, track);
-        const auto t = import_trace(trace("{\"ph\": \"X\", \"cat\": \"" + category.toStdString() + "\", \"name\": \"n\", \"pid\": 3, \"tid\": 4, \"ts\": 1, \"dur\": 2}"));
+        const auto t = import_trace(trace("{\"ph\": \"X\", \"cat\": \"" + category.toStdString() +
+                                          "\", \"name\": \"n\", \"pid\": 3, \"tid\": 4, \"ts\": 1, \"dur\": 2}"));
         QVERIFY(t->result.has_value());
         const TrackBuffer* const holder = t->holder("n");
         QVERIFY(holder != nullptr);
@@ -82,7 +88,10 @@ private Q_SLOTS:
     }
 
     void several_processes_leave_the_device_to_none() {
-        const auto t = import_trace(trace(std::string(kLaunch) + "," + R"({"ph": "X", "cat": "cuda_runtime", "name": "x", "pid": 20, "tid": 21, "ts": 10, "dur": 1, "args": {"correlation": 5}},)" + kKernel));
+        const auto t = import_trace(trace(
+            std::string(kLaunch) + "," +
+            R"({"ph": "X", "cat": "cuda_runtime", "name": "x", "pid": 20, "tid": 21, "ts": 10, "dur": 1, "args": {"correlation": 5}},)" +
+            kKernel));
         QVERIFY(!t->holder("k")->track.process.has_value());
     }
 
@@ -100,7 +109,8 @@ private Q_SLOTS:
 
     void clock_base_stands_before_or_behind_the_events() {
         const std::string event = R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 5, "tid": 6, "ts": 1.5, "dur": 1})";
-        for (const auto& t : {import_trace(trace(event, R"("baseTimeNanoseconds": 1743521598000000000, )")), import_trace(trace(event, "", R"(, "baseTimeNanoseconds": 1743521598000000000)"))}) {
+        for (const auto& t : {import_trace(trace(event, R"("baseTimeNanoseconds": 1743521598000000000, )")),
+                              import_trace(trace(event, "", R"(, "baseTimeNanoseconds": 1743521598000000000)"))}) {
             QCOMPARE(t->source.clock_base_ns, std::int64_t{1743521598000000000});
             QVERIFY(t->source.has_wall_clock);
             QCOMPARE(t->holder("a")->starts[0], TimeNs{1500});
@@ -113,7 +123,8 @@ private Q_SLOTS:
 
     void ranks_come_from_the_trace_or_its_name() {
         const std::string event = R"({"ph": "X", "name": "a", "ts": 1, "dur": 1})";
-        const auto said = import_trace(trace(event, R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}, "host_name": "h1", )"), "rank_5.json");
+        const auto said = import_trace(
+            trace(event, R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}, "host_name": "h1", )"), "rank_5.json");
         QCOMPARE(said->source.source.rank, std::optional<std::int64_t>(3));
         QCOMPARE(said->source.source.world_size, std::optional<std::int64_t>(8));
         QCOMPARE(said->source.source.host, std::string("h1"));
@@ -153,18 +164,21 @@ private Q_SLOTS:
     }
 
     void margins_of_device_annotations_are_undone() {
-        const auto decimal = import_trace(trace(R"({"ph": "X", "cat": "gpu_user_annotation", "name": "a", "pid": 0, "tid": 7, "ts": 9.999, "dur": 5.002})"));
+        const auto decimal =
+            import_trace(trace(R"({"ph": "X", "cat": "gpu_user_annotation", "name": "a", "pid": 0, "tid": 7, "ts": 9.999, "dur": 5.002})"));
         QCOMPARE(decimal->holder("a")->starts[0], TimeNs{10000});
         QCOMPARE(decimal->holder("a")->durations[0], TimeNs{5000});
         QCOMPARE(decimal->holder("a")->get(0, Column::flags), std::int64_t{flag_margin_undone});
         QCOMPARE(decimal->ledger.totals().repaired, std::uint64_t{1});
-        const auto whole = import_trace(trace(R"({"ph": "X", "cat": "gpu_user_annotation", "name": "a", "pid": 0, "tid": 7, "ts": 10, "dur": 5})"));
+        const auto whole =
+            import_trace(trace(R"({"ph": "X", "cat": "gpu_user_annotation", "name": "a", "pid": 0, "tid": 7, "ts": 10, "dur": 5})"));
         QCOMPARE(whole->holder("a")->starts[0], TimeNs{10000});
         QCOMPARE(whole->ledger.totals().repaired, std::uint64_t{0});
     }
 
     void collectives_know_their_bytes() {
-        const auto t = import_trace(trace(R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 1, "tid": 1, "ts": 1, "dur": 1,
+        const auto t =
+            import_trace(trace(R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 1, "tid": 1, "ts": 1, "dur": 1,
             "args": {"Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 1000, "Out msg nelems": 4000, "Group size": 4, "Seq": 9}})"));
         const TrackBuffer& c = *t->holder("record_param_comms");
         QCOMPARE(c.get(0, Column::comm_bytes), std::int64_t{8000});
@@ -198,7 +212,8 @@ private Q_SLOTS:
     }
 
     void what_encloses_ends_what_was_never_ended() {
-        const auto t = import_trace(R"([{"ph": "B", "name": "outer", "ts": 0}, {"ph": "B", "name": "inner", "ts": 1}, {"ph": "E", "name": "outer", "ts": 5},
+        const auto t = import_trace(
+            R"([{"ph": "B", "name": "outer", "ts": 0}, {"ph": "B", "name": "inner", "ts": 1}, {"ph": "E", "name": "outer", "ts": 5},
             {"ph": "X", "name": "later", "ts": 50, "dur": 1}])");
         const TrackBuffer& track = *t->holder("inner");
         QCOMPARE(track.durations[static_cast<std::size_t>(t->find(track, "inner"))], TimeNs{4000});
@@ -231,7 +246,8 @@ private Q_SLOTS:
     }
 
     void instants_and_memory_events() {
-        const auto t = import_trace(trace(R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 5, "tid": 5, "ts": 1, "args": {"Bytes": -4, "Total Allocated": 9, "Device Id": 0}},
+        const auto t = import_trace(trace(
+            R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 5, "tid": 5, "ts": 1, "args": {"Bytes": -4, "Total Allocated": 9, "Device Id": 0}},
             {"name": "Iteration Start: PyTorch Profiler", "ph": "i", "s": "g", "pid": "Traces", "tid": "Trace PyTorch Profiler", "ts": 0},
             {"name": "for all", "ph": "I", "s": "p", "pid": 5, "tid": 5, "ts": 2}, {"name": "plain", "ph": "R", "pid": 5, "tid": 5, "ts": 3})"));
         QCOMPARE(t->spans(SpanKind::memory_event), std::uint64_t{1});
@@ -244,8 +260,9 @@ private Q_SLOTS:
     }
 
     void flows_link_and_are_not_stored() {
-        const auto t = import_trace(trace(std::string(kLaunch) + R"(, {"ph": "s", "id": 5, "pid": 10, "tid": 11, "ts": 10, "cat": "ac2g", "name": "ac2g"},)" + kKernel +
-                                          R"(, {"ph": "f", "id": 5, "pid": 0, "tid": 7, "ts": 12, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+        const auto t = import_trace(trace(
+            std::string(kLaunch) + R"(, {"ph": "s", "id": 5, "pid": 10, "tid": 11, "ts": 10, "cat": "ac2g", "name": "ac2g"},)" + kKernel +
+            R"(, {"ph": "f", "id": 5, "pid": 0, "tid": 7, "ts": 12, "cat": "ac2g", "name": "ac2g", "bp": "e"},
             {"ph": "f", "id": 1, "pid": 10, "tid": 12, "ts": 40, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"}, {"ph": "s", "id": 1, "pid": 10, "tid": 11, "ts": 20, "cat": "fwdbwd", "name": "fwdbwd"},
             {"ph": "s", "id": "0x402", "pid": 10, "tid": 11, "ts": 20, "cat": "ipc", "name": "IPC"})"));
         QCOMPARE(t->ledger.totals().read, std::uint64_t{7});
@@ -266,11 +283,14 @@ private Q_SLOTS:
 
     void python_threads_in_one_row_are_told_apart() {
         const auto frame = [](int id, const std::string& parent, const char* name, int ts, int dur) {
-            return "{\"ph\": \"X\", \"cat\": \"python_function\", \"name\": \"" + std::string(name) + "\", \"pid\": 0, \"tid\": 0, \"ts\": " + std::to_string(ts) + R"(, "dur": )" + std::to_string(dur) +
+            return "{\"ph\": \"X\", \"cat\": \"python_function\", \"name\": \"" + std::string(name) +
+                   "\", \"pid\": 0, \"tid\": 0, \"ts\": " + std::to_string(ts) + R"(, "dur": )" + std::to_string(dur) +
                    R"(, "args": {"Python parent id": )" + parent + R"(, "Python id": )" + std::to_string(id) + "}}";
         };
-        const auto t = import_trace(trace(frame(1, "null", "threading.py(1032): _bootstrap", 0, 100) + "," + frame(2, "1", "first", 1, 50) + "," + frame(10, "null", "threading.py(1032): _bootstrap", 5, 90) + "," +
-                                          frame(11, "10", "second", 6, 80) + "," + frame(12, "11", "deeper", 7, 8) + "," + frame(13, "12", "deepest", 8, 2) + "," + frame(20, "99", "cut off", 96, 2)));
+        const auto t = import_trace(trace(frame(1, "null", "threading.py(1032): _bootstrap", 0, 100) + "," + frame(2, "1", "first", 1, 50) +
+                                          "," + frame(10, "null", "threading.py(1032): _bootstrap", 5, 90) + "," +
+                                          frame(11, "10", "second", 6, 80) + "," + frame(12, "11", "deeper", 7, 8) + "," +
+                                          frame(13, "12", "deepest", 8, 2) + "," + frame(20, "99", "cut off", 96, 2)));
         QCOMPARE(t->spans(SpanKind::python), std::uint64_t{7});
         QCOMPARE(t->holder("second")->track.part, 0);  // the thread with most frames
         QCOMPARE(t->holder("deeper")->track.part, 0);
@@ -278,12 +298,14 @@ private Q_SLOTS:
         QCOMPARE(t->holder("first")->size(), std::uint32_t{3});  // the frame whose parent was cut off lies within it
         QCOMPARE(t->holder("first")->get(1, Column::python_id), std::int64_t{2});
         QCOMPARE(t->holder("second")->track.thread, t->holder("first")->track.thread);
-        const auto one = import_trace(trace(frame(1, "null", "a", 0, 10) + "," + frame(2, "null", "b", 10, 10) + "," + frame(3, "7", "c", 12, 2)));
+        const auto one =
+            import_trace(trace(frame(1, "null", "a", 0, 10) + "," + frame(2, "null", "b", 10, 10) + "," + frame(3, "7", "c", 12, 2)));
         QCOMPARE(one->source.tracks().size(), std::size_t{1});
     }
 
     void bad_durations_and_times() {
-        const auto t = import_trace(trace(R"({"ph": "X", "name": "no dur", "ts": 1}, {"ph": "X", "name": "negative", "ts": 2, "dur": -5}, {"ph": "X", "name": "nan dur", "ts": 3, "dur": nan},
+        const auto t = import_trace(trace(
+            R"({"ph": "X", "name": "no dur", "ts": 1}, {"ph": "X", "name": "negative", "ts": 2, "dur": -5}, {"ph": "X", "name": "nan dur", "ts": 3, "dur": nan},
             {"ph": "X", "name": "no ts", "dur": 1}, {"ph": "X", "name": "nan ts", "ts": "nan", "dur": 1}, {"ph": "X", "name": "far", "ts": 9e15, "dur": 1}, {"ph": "X", "name": "long", "ts": 9, "dur": 9e15})"));
         const TrackBuffer& track = *t->holder("no dur");
         QCOMPARE(track.size(), std::uint32_t{4});
@@ -297,7 +319,9 @@ private Q_SLOTS:
     }
 
     void kernels_without_times_are_not_placed_at_zero() {
-        const auto t = import_trace(trace(std::string(kKernel) + R"(, {"ph": "X", "cat": "kernel", "name": "lost", "pid": 0, "tid": 7, "ts": 0, "dur": 0, "args": {"device": 0, "stream": 7}},
+        const auto t = import_trace(trace(
+            std::string(kKernel) +
+            R"(, {"ph": "X", "cat": "kernel", "name": "lost", "pid": 0, "tid": 7, "ts": 0, "dur": 0, "args": {"device": 0, "stream": 7}},
             {"ph": "X", "cat": "kernel", "name": "alone", "pid": 0, "tid": 8, "ts": 0, "dur": 0, "args": {"device": 0, "stream": 8}})"));
         const TrackBuffer& track = *t->holder("lost");
         QCOMPARE(track.starts[1], TimeNs{12000});
@@ -308,7 +332,8 @@ private Q_SLOTS:
     }
 
     void names_that_are_no_utf8_are_repaired() {
-        const auto t = import_trace(trace("{\"ph\": \"X\", \"name\": \"a\xff\", \"ts\": 1, \"dur\": 1}, {\"ph\": \"X\", \"name\": \"b\\u00e9\", \"ts\": 2, \"dur\": 1}"));
+        const auto t = import_trace(trace(
+            "{\"ph\": \"X\", \"name\": \"a\xff\", \"ts\": 1, \"dur\": 1}, {\"ph\": \"X\", \"name\": \"b\\u00e9\", \"ts\": 2, \"dur\": 1}"));
         const TrackBuffer* const track = t->holder("a\xEF\xBF\xBD");
         QVERIFY(track != nullptr);
         QCOMPARE(track->get(0, Column::flags), std::int64_t{flag_renamed});
@@ -317,7 +342,8 @@ private Q_SLOTS:
     }
 
     void arguments_that_are_no_json_are_left_out() {
-        const auto t = import_trace(trace(R"({"ph": "X", "name": "a", "ts": 1, "dur": 1, "args": {"External id": 4, "x": [1 2]}}, {"ph": "X", "name": "b", "ts": 3, "dur": 1, "args": {"x": [1 2]}})"));
+        const auto t = import_trace(trace(
+            R"({"ph": "X", "name": "a", "ts": 1, "dur": 1, "args": {"External id": 4, "x": [1 2]}}, {"ph": "X", "name": "b", "ts": 3, "dur": 1, "args": {"x": [1 2]}})"));
         QCOMPARE(t->ledger.totals().read, std::uint64_t{2});
         QCOMPARE(t->holder("a")->get(0, Column::external_id), std::int64_t{4});
         QCOMPARE(t->holder("a")->get(0, Column::args), kNull);
@@ -325,7 +351,8 @@ private Q_SLOTS:
     }
 
     void unknown_phases_are_in_the_ledger() {
-        const auto t = import_trace(trace(R"({"ph": "N", "name": "o", "id": 1, "ts": 1}, {"ph": "V", "name": "v", "ts": 1}, {"ph": "P", "name": "p", "ts": 1}, {"ph": "c", "name": "c", "ts": 1}, {"ph": "?", "name": "c", "ts": 1})"));
+        const auto t = import_trace(trace(
+            R"({"ph": "N", "name": "o", "id": 1, "ts": 1}, {"ph": "V", "name": "v", "ts": 1}, {"ph": "P", "name": "p", "ts": 1}, {"ph": "c", "name": "c", "ts": 1}, {"ph": "?", "name": "c", "ts": 1})"));
         QVERIFY(t->result.has_value());
         QCOMPARE(t->ledger.totals().read, std::uint64_t{5});
         QCOMPARE(t->count("kineto.phase-N"), std::uint64_t{1});
@@ -333,7 +360,8 @@ private Q_SLOTS:
     }
 
     void cut_files_say_so() {
-        const auto inside = import_trace("{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 1}, {\"ph\": \"X\", \"name\": \"b\", \"t");
+        const auto inside = import_trace(
+            "{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 1}, {\"ph\": \"X\", \"name\": \"b\", \"t");
         QCOMPARE(inside->ledger.totals().read, std::uint64_t{1});
         QCOMPARE(inside->count("kineto.cut-event"), std::uint64_t{1});
         QVERIFY(finding(*inside, "input.cut") != nullptr);
@@ -341,7 +369,8 @@ private Q_SLOTS:
         QCOMPARE(between->ledger.totals().dropped, std::uint64_t{0});
         QVERIFY(finding(*between, "input.cut") != nullptr);
         QVERIFY(finding(*import_trace(R"([{"ph": "X", "name": "a", "ts": 1, "dur": 1}])"), "input.cut") == nullptr);
-        const std::string packed = gzipped(trace(R"({"ph": "X", "name": "a", "ts": 1, "dur": 1}, {"ph": "X", "name": "b", "ts": 2, "dur": 1})"));
+        const std::string packed =
+            gzipped(trace(R"({"ph": "X", "name": "a", "ts": 1, "dur": 1}, {"ph": "X", "name": "b", "ts": 2, "dur": 1})"));
         const auto gz = import_trace(packed.substr(0, packed.size() - 12), "t.json.gz");
         QVERIFY(gz->result.has_value() && finding(*gz, "input.gzip") != nullptr);
     }
@@ -359,7 +388,8 @@ private Q_SLOTS:
     }
 
     void ascend_rows_are_device_work() {
-        const auto t = import_trace(R"([{"name": "MatMul", "pid": 3254508960, "tid": 2, "ts": "1736412474725417.508", "dur": 828.33653125, "args": {"Model Id": 4294967295, "Task Type": "AI_CORE", "Physic Stream Id": 2}, "ph": "X"}])");
+        const auto t = import_trace(
+            R"([{"name": "MatMul", "pid": 3254508960, "tid": 2, "ts": "1736412474725417.508", "dur": 828.33653125, "args": {"Model Id": 4294967295, "Task Type": "AI_CORE", "Physic Stream Id": 2}, "ph": "X"}])");
         const TrackBuffer& track = *t->holder("MatMul");
         QCOMPARE(track.kinds[0], SpanKind::accelerator);
         QCOMPARE(track.track.stream, std::optional<std::int64_t>(2));

@@ -31,7 +31,8 @@ private Q_SLOTS:
     }
     void knows_traces_by_content() {
         QFETCH(QByteArray, head);
-        const Result<const Importer*> importer = choose_importer({head.data(), static_cast<std::size_t>(head.size())}, "any.name", "any.name");
+        const Result<const Importer*> importer =
+            choose_importer({head.data(), static_cast<std::size_t>(head.size())}, "any.name", "any.name");
         QVERIFY(importer.has_value());
         QCOMPARE((*importer)->info().name, std::string_view("kineto"));
     }
@@ -42,14 +43,16 @@ private Q_SLOTS:
         QTest::addColumn<QString>("sentence");
         QTest::addColumn<QString>("hint");
         const auto row = [](const char* tag, const std::string& head, const char* name, const char* sentence, const char* hint) {
-            QTest::newRow(tag) << QByteArray::fromStdString(head) << QString::fromLatin1(name) << QString::fromLatin1(sentence) << QString::fromLatin1(hint);
+            QTest::newRow(tag) << QByteArray::fromStdString(head) << QString::fromLatin1(name) << QString::fromLatin1(sentence)
+                               << QString::fromLatin1(hint);
         };
         row("empty", "", "a.json", "is empty", "");
         row("png", "\x89PNG\r\n\x1a\n"s, "a.json", "PNG picture", "");
         row("zip", "PK\x03\x04zip", "a.zip", "ZIP archive", "");
         row("nsys database", sqlite_header("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL"), "a.sqlite", "Nsight Systems database", "");
         row("other database", sqlite_header("CREATE TABLE x"), "a.sqlite", "database of another program", "");
-        row("nsys report", "NVIDIA Tegra Profiler Report 2025@6", "dir/run.nsys-rep", "Nsight Systems report", "nsys export --type sqlite -o dir/run.sqlite dir/run.nsys-rep");
+        row("nsys report", "NVIDIA Tegra Profiler Report 2025@6", "dir/run.nsys-rep", "Nsight Systems report",
+            "nsys export --type sqlite -o dir/run.sqlite dir/run.nsys-rep");
         row("speedscope", R"({"profiles": [], "shared": {"frames": []}})", "a.json", "speedscope", "");
         row("triton", R"([{"id":1,"timestamps":[{"name":"HTTP_RECV_START","ns":52}]}])", "a.json", "Triton Inference Server", "");
         row("perfetto", "\nV2N\x10\x06\n\n"s + std::string(20, '\0'), "a.bin", "Perfetto trace", "");

@@ -9,8 +9,8 @@
 #include <QTest>
 #include <thread>
 
-#include "importers/source_file.h"
 #include "../support/imported_trace.h"
+#include "importers/source_file.h"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -138,7 +138,8 @@ private Q_SLOTS:
         const std::string text = pattern(1000000);
         std::jthread writer([&] {
             const int fd = ::open(path.c_str(), O_WRONLY);
-            for (std::size_t at = 0; at < text.size();) at += static_cast<std::size_t>(::write(fd, text.data() + at, std::min<std::size_t>(7000, text.size() - at)));
+            for (std::size_t at = 0; at < text.size();)
+                at += static_cast<std::size_t>(::write(fd, text.data() + at, std::min<std::size_t>(7000, text.size() - at)));
             ::close(fd);
         });
         auto file = SourceFile::open(path);

@@ -80,11 +80,14 @@ std::string sample_trace(int events, bool indented) {
         if (i > 0) text += ",";
         text += indented ? "\n  {\n    " : " {";
         if (i % 3 == 0)
-            text += R"~("ph": "X", "cat": "kernel", "name": "void k<{lambda(int)#)~" + n + R"~(}>(int)", "pid": 0, "tid": 7,)~" + gap + R"("ts": )" + time + R"(, "dur": 5.250,)" + gap +
-                    R"("args": {)" + gap + R"("External id": )" + n + R"(, "device": 0, "context": 1,)" + gap + R"("stream": 7, "correlation": )" + n + R"(, "grid": [1, 2, 3], "block": [4, 5, 6])" + gap + "}";
+            text += R"~("ph": "X", "cat": "kernel", "name": "void k<{lambda(int)#)~" + n + R"~(}>(int)", "pid": 0, "tid": 7,)~" + gap +
+                    R"("ts": )" + time + R"(, "dur": 5.250,)" + gap + R"("args": {)" + gap + R"("External id": )" + n +
+                    R"(, "device": 0, "context": 1,)" + gap + R"("stream": 7, "correlation": )" + n +
+                    R"(, "grid": [1, 2, 3], "block": [4, 5, 6])" + gap + "}";
         else if (i % 3 == 1)
-            text += R"("ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 77, "tid": 77,)" + gap + R"("ts": )" + time + R"(, "dur": 8.000,)" + gap + R"("args": {)" + gap +
-                    R"("External id": )" + n + R"(, "Input Dims": [[1, 2], [], [3, [4]]], "Call stack": "a.py(1): f;b\\c.py(2): g \"x\"")" + gap + "}";
+            text += R"("ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 77, "tid": 77,)" + gap + R"("ts": )" + time +
+                    R"(, "dur": 8.000,)" + gap + R"("args": {)" + gap + R"("External id": )" + n +
+                    R"(, "Input Dims": [[1, 2], [], [3, [4]]], "Call stack": "a.py(1): f;b\\c.py(2): g \"x\"")" + gap + "}";
         else
             text += R"("ph": "s", "id": )" + n + R"(, "pid": 77, "tid": 77, "ts": )" + time + R"(, "cat": "ac2g", "name": "ac2g")";
         text += indented ? "\n  }" : "}";

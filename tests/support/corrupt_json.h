@@ -11,8 +11,8 @@ struct Corruption {
     std::string name;
     bool loses_bytes = false;  ///< events inside what is gone are lost too
     std::string text;
-    std::size_t at = 0;        ///< where it was damaged
-    std::size_t gone = 0;      ///< bytes that were taken away or overwritten
+    std::size_t at = 0;    ///< where it was damaged
+    std::size_t gone = 0;  ///< bytes that were taken away or overwritten
 };
 
 /// Each kind of damage once, at a place chosen by `seed` inside an event.

@@ -21,7 +21,8 @@ void add_operator(SourceBuilder& s, TrackBuffer& host, TimeNs t, int number, std
     if (hidden) return;
     const TimeNs late = t + 60'000;
     const std::uint32_t kernel = stream.append(
-        late, 80'000, s.name(number % 2 ? "void gemm_bf16<128, 64>(Params)" : "void at::native::rms_norm_kernel<float>(float*, int)"), SpanKind::kernel);
+        late, 80'000, s.name(number % 2 ? "void gemm_bf16<128, 64>(Params)" : "void at::native::rms_norm_kernel<float>(float*, int)"),
+        SpanKind::kernel);
     stream.set(kernel, Column::correlation, correlation);
 }
 
@@ -29,9 +30,10 @@ void add_step(SourceBuilder& s, int step) {
     const TimeNs t = kBase + step * kStepNs;
     TrackBuffer& host = s.host_track(s.thread(s.process(4242), 4242));
     TimeNs frame = t;
-    for (const char* name : {"vllm/entrypoints/llm.py(310): generate", "vllm/v1/engine/core.py(201): step", "vllm/v1/executor/abstract.py(88): execute_model",
-                             "vllm/v1/worker/gpu_worker.py(290): execute_model", "vllm/v1/worker/gpu_model_runner.py(1040): execute_model",
-                             "torch/nn/modules/module.py(1739): _wrapped_call_impl", "vllm/model_executor/models/qwen3.py(300): forward"}) {
+    for (const char* name :
+         {"vllm/entrypoints/llm.py(310): generate", "vllm/v1/engine/core.py(201): step", "vllm/v1/executor/abstract.py(88): execute_model",
+          "vllm/v1/worker/gpu_worker.py(290): execute_model", "vllm/v1/worker/gpu_model_runner.py(1040): execute_model",
+          "torch/nn/modules/module.py(1739): _wrapped_call_impl", "vllm/model_executor/models/qwen3.py(300): forward"}) {
         host.append(frame, t + 3'500'000 - (frame - t) * 2 - frame, s.name(name), SpanKind::python);
         frame += 10'000;
     }
@@ -42,7 +44,8 @@ void add_step(SourceBuilder& s, int step) {
         add_operator(s, host, at, i, step * 100 + i, hidden);
     }
     TrackBuffer& comm = s.device_track(s.device(0), 13, s.process(4242));
-    comm.append(t + 3'000'000, 300'000, s.name("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"), SpanKind::kernel);
+    comm.append(t + 3'000'000, 300'000, s.name("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"),
+                SpanKind::kernel);
     comm.append(t + 3'320'000, 60'000, s.name("Memcpy DtoH (Device -> Pinned)"), SpanKind::memory_copy);
     TrackBuffer& counter = s.counter_track(s.process(4242), "GPU memory");
     const std::uint32_t sample = counter.append(t, 0, s.name("GPU memory"), SpanKind::counter);

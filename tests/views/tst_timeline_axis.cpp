@@ -98,7 +98,8 @@ private Q_SLOTS:
         QCOMPARE(tick_text(12'310'481'000, 20).text, QStringLiteral("12.310481") + nbsp + QStringLiteral("s"));
         QCOMPARE(tick_text(-1'500'000'000, 500'000'000).text, QStringLiteral("+500") + nbsp + QStringLiteral("ms"));
         QCOMPARE(tick_anchor(-1'500'000'000, 500'000'000), TimeNs{-2'000'000'000});
-        QCOMPARE(tick_text(-2'000'000'000, 500'000'000).text, QLocale::c().negativeSign() + QStringLiteral("2") + nbsp + QStringLiteral("s"));
+        QCOMPARE(tick_text(-2'000'000'000, 500'000'000).text,
+                 QLocale::c().negativeSign() + QStringLiteral("2") + nbsp + QStringLiteral("s"));
         QCOMPARE(floor_to(-1, 10), TimeNs{-10});
         QCOMPARE(floor_to(19, 10), TimeNs{10});
     }

@@ -208,7 +208,8 @@ private Q_SLOTS:
             t += length + static_cast<TimeNs>(random() % 300);
         }
         for (const bool device : {false, true}) {
-            const TrackLanes track = test::made_track(0, device ? TrackKind::device : TrackKind::host, spans, device ? SpanKind::kernel : SpanKind::op);
+            const TrackLanes track =
+                test::made_track(0, device ? TrackKind::device : TrackKind::host, spans, device ? SpanKind::kernel : SpanKind::op);
             const auto index = SpanIndex::from_lanes({track});
             const Lane& lane = index->tracks().front().lanes.front();
             for (const TimeRange range : {TimeRange{0, t}, TimeRange{t / 3, t / 2}, TimeRange{t / 2, t / 2 + 3000}}) {
@@ -250,8 +251,9 @@ private Q_SLOTS:
 
     void names_are_shortened_where_that_helps() {
         const auto kernel = [](const char* full) { return short_name(SpanKind::kernel, full); };
-        QCOMPARE(kernel("void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, std::array<char*, 3ul>>(int, float)"),
-                 QStringLiteral("vectorized_elementwise_kernel"));
+        QCOMPARE(
+            kernel("void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, std::array<char*, 3ul>>(int, float)"),
+            QStringLiteral("vectorized_elementwise_kernel"));
         QCOMPARE(kernel("void (anonymous namespace)::softmax_warp_forward<float>(float*)"), QStringLiteral("softmax_warp_forward"));
         QCOMPARE(kernel("ampere_bf16_s16816gemm"), QStringLiteral("ampere_bf16_s16816gemm"));
         QCOMPARE(kernel("a->b(c"), QStringLiteral("a->b(c"));

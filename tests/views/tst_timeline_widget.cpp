@@ -33,7 +33,9 @@ class TestTimelineWidget : public QObject {
     TimelineWidget* timeline_ = nullptr;
 
     [[nodiscard]] double x_of(TimeNs t) const { return timeline_->view().gutter + timeline_->view().axis().x(t); }
-    [[nodiscard]] SpanId kernel(std::size_t skip = 0) const { return test::span_named(*made_, SpanKind::kernel, "void gemm_bf16<128, 64>(Params)", skip); }
+    [[nodiscard]] SpanId kernel(std::size_t skip = 0) const {
+        return test::span_named(*made_, SpanKind::kernel, "void gemm_bf16<128, 64>(Params)", skip);
+    }
     [[nodiscard]] QImage painted() const { return timeline_->viewport()->grab().toImage().convertToFormat(QImage::Format_RGB32); }
     [[nodiscard]] const Row* row_titled(const QString& title) const {
         for (const Row& row : timeline_->row_layout().rows()) {
@@ -136,7 +138,8 @@ private Q_SLOTS:
             QVERIFY(session_->selected_span().has_value());
             QCOMPARE(*session_->selected_span(), span);
         }
-        QTest::mouseClick(timeline_->viewport(), Qt::LeftButton, Qt::NoModifier, {timeline_->viewport()->width() - 5, timeline_->viewport()->height() - 5});
+        QTest::mouseClick(timeline_->viewport(), Qt::LeftButton, Qt::NoModifier,
+                          {timeline_->viewport()->width() - 5, timeline_->viewport()->height() - 5});
         QVERIFY(!session_->selected_span());
     }
 
@@ -266,7 +269,8 @@ private Q_SLOTS:
         const QString text = timeline_->hover_text(timeline_->span_rect(kernel(15)).center());
         QVERIFY2(text.contains(QStringLiteral("kernel")), qPrintable(text));
         session_->set_range({0, 4 * test::kStepNs});
-        const QString one = timeline_->hover_text(timeline_->span_rect(test::span_named(*made_, SpanKind::range, "execute_context_0(0)_generation_8(8)")).center());
+        const QString one = timeline_->hover_text(
+            timeline_->span_rect(test::span_named(*made_, SpanKind::range, "execute_context_0(0)_generation_8(8)")).center());
         QVERIFY(one.contains(QStringLiteral("execute_context_0(0)_generation_8(8)")));
         QVERIFY(one.contains(QStringLiteral("3.100")));
         QVERIFY(!one.contains(QStringLiteral("shown as one")));
@@ -287,7 +291,8 @@ private Q_SLOTS:
         QVERIFY(last - first >= 4);
         for (int x = first; x < last; ++x) QVERIFY(image.pixel(x, bottom) != fill);
         int busy = 0;
-        for (int x = static_cast<int>(x_of(2 * test::kStepNs + 400'000)); x < x_of(2 * test::kStepNs + 3'000'000); ++x) busy += image.pixel(x, bottom) == fill;
+        for (int x = static_cast<int>(x_of(2 * test::kStepNs + 400'000)); x < x_of(2 * test::kStepNs + 3'000'000); ++x)
+            busy += image.pixel(x, bottom) == fill;
         QVERIFY(busy >= 10);
     }
 
@@ -300,7 +305,8 @@ private Q_SLOTS:
         const int x = static_cast<int>(x_of(step.start + 100'000));
         QCOMPARE(ruler.step_at({x, ruler.height() - 6}).value(), step.id);
         session_->show_all();
-        QTest::mouseClick(&panel_->ruler(), Qt::LeftButton, Qt::NoModifier, {static_cast<int>(x_of(made_->steps[7].start + 1'000'000)), ruler.height() - 6});
+        QTest::mouseClick(&panel_->ruler(), Qt::LeftButton, Qt::NoModifier,
+                          {static_cast<int>(x_of(made_->steps[7].start + 1'000'000)), ruler.height() - 6});
         QCOMPARE(session_->selected_step().value(), made_->steps[7].id);
     }
 
@@ -359,7 +365,8 @@ private Q_SLOTS:
 
     void no_capture_is_no_trouble() {
         session_->close_capture();
-        for (const int key : {Qt::Key_W, Qt::Key_Period, Qt::Key_Down, Qt::Key_F, Qt::Key_R, Qt::Key_Return, Qt::Key_0}) QTest::keyClick(timeline_, static_cast<Qt::Key>(key));
+        for (const int key : {Qt::Key_W, Qt::Key_Period, Qt::Key_Down, Qt::Key_F, Qt::Key_R, Qt::Key_Return, Qt::Key_0})
+            QTest::keyClick(timeline_, static_cast<Qt::Key>(key));
         wheel(timeline_->viewport(), {500, 100}, 120, Qt::ControlModifier);
         QTest::mouseClick(timeline_->viewport(), Qt::LeftButton, Qt::NoModifier, {500, 100});
         QTest::mouseMove(timeline_->viewport(), {510, 100});

@@ -9,7 +9,9 @@ namespace faultline {
 
 namespace {
 
-int column(const TimeAxis& axis, TimeNs t, int width) { return static_cast<int>(std::clamp(std::floor(axis.x(t)), 0.0, static_cast<double>(width))); }
+int column(const TimeAxis& axis, TimeNs t, int width) {
+    return static_cast<int>(std::clamp(std::floor(axis.x(t)), 0.0, static_cast<double>(width)));
+}
 
 LaneGeometry counter_geometry(const Lane& lane, TimeRange range, int width) {
     LaneGeometry out{range, width, {}, {}, {}, {}, 0};
@@ -42,8 +44,10 @@ void sample_folded(const Lane& lane, const TimeAxis& axis, LaneGeometry& out) {
             const std::size_t before = mark;
             mark = first_not_less(lane.marks, mark, middle);
             // Where the slice stands for a great many spans any of them will do; else the one that still runs at its middle, or the next.
-            if (mark > before + 1) at = std::clamp((mark - 1) * Lane::kMarkSpans, at, last);
-            else at = std::min(last, first_not_less(lane.ends, at, middle));
+            if (mark > before + 1)
+                at = std::clamp((mark - 1) * Lane::kMarkSpans, at, last);
+            else
+                at = std::min(last, first_not_less(lane.ends, at, middle));
             out.sample[static_cast<std::size_t>(x)] = static_cast<std::uint32_t>(at);
         }
     }
@@ -67,10 +71,13 @@ LaneGeometry lane_geometry(const Lane& lane, bool device, TimeRange range, int w
         block.x0 = std::min(column(axis, item.start, width), width - 1);
         block.x1 = std::min(width, std::max(column(axis, item.end, width), block.x0 + 1));
         block.starts_before = item.start < range.start;
-        if (item.count > 1) block.kind = device ? BlockKind::busy : BlockKind::folded;
-        else if (item.start == item.end) block.kind = BlockKind::instant;
+        if (item.count > 1)
+            block.kind = device ? BlockKind::busy : BlockKind::folded;
+        else if (item.start == item.end)
+            block.kind = BlockKind::instant;
         // A busy block covers every column that it touches, since each column says for itself how much of it is busy.
-        if (block.kind == BlockKind::busy) block.x1 = std::clamp(static_cast<int>(std::ceil(std::min(axis.x(item.end), 1e9))), block.x1, width);
+        if (block.kind == BlockKind::busy)
+            block.x1 = std::clamp(static_cast<int>(std::ceil(std::min(axis.x(item.end), 1e9))), block.x1, width);
         folded = folded || block.kind == BlockKind::folded;
         dense = dense || block.kind == BlockKind::busy;
         out.blocks.push_back(block);
@@ -81,7 +88,8 @@ LaneGeometry lane_geometry(const Lane& lane, bool device, TimeRange range, int w
 }
 
 const Block* block_at(const LaneGeometry& geometry, int x, int slack) noexcept {
-    const auto after = std::upper_bound(geometry.blocks.begin(), geometry.blocks.end(), x, [](int at, const Block& b) { return at < b.x0; });
+    const auto after =
+        std::upper_bound(geometry.blocks.begin(), geometry.blocks.end(), x, [](int at, const Block& b) { return at < b.x0; });
     const Block* best = nullptr;
     int distance = slack + 1;
     if (after != geometry.blocks.begin()) {

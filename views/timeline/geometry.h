@@ -19,7 +19,7 @@ namespace faultline {
 enum class BlockKind : std::uint8_t { span, folded, busy, instant };
 
 struct Block {
-    int x0 = 0;                ///< [x0, x1), clipped to [0, width)
+    int x0 = 0;  ///< [x0, x1), clipped to [0, width)
     int x1 = 0;
     BlockKind kind = BlockKind::span;
     bool starts_before = false;  ///< its first span starts left of the range
@@ -30,13 +30,13 @@ struct Block {
 struct LaneGeometry {
     TimeRange range;
     int width = 0;
-    std::vector<Block> blocks;      ///< by x; may touch, never overlap by more than a pixel
-    std::vector<float> busy;        ///< share of each column where there is a busy block, else empty
+    std::vector<Block> blocks;  ///< by x; may touch, never overlap by more than a pixel
+    std::vector<float> busy;    ///< share of each column where there is a busy block, else empty
     /// Position of the span that colours each slice of a folded or busy block: kSlice columns from the block's first, kept at the first
     /// column of the slice (every column of a busy block has one); empty where there is neither.
     std::vector<std::uint32_t> sample;
     static constexpr int kSlice = 4;  ///< a colour for each column of a block would be noise
-    std::vector<float> level;       ///< counters: value of each column as a share of `level_top`; below 0 where there is none yet
+    std::vector<float> level;         ///< counters: value of each column as a share of `level_top`; below 0 where there is none yet
     double level_top = 0;
 
     [[nodiscard]] bool fits(TimeRange wanted, int wanted_width) const noexcept { return range == wanted && width == wanted_width; }

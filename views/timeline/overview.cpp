@@ -17,7 +17,7 @@ namespace faultline {
 
 namespace {
 
-constexpr double kEdge = 5;       ///< how near an edge of the handle is taken hold of
+constexpr double kEdge = 5;  ///< how near an edge of the handle is taken hold of
 constexpr double kLeastHandle = 6;
 
 /// Adds, per column, the share that outermost spans of a host lane cover; from folded items, so small gaps inside them count as covered.
@@ -103,7 +103,8 @@ void Overview::resizeEvent(QResizeEvent*) {
 
 void Overview::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) apply_theme();
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange)
+        apply_theme();
 }
 
 TimeAxis Overview::axis() const { return {session_.extent(), static_cast<double>(std::max(1, width() - right_margin_ - metrics_.gutter))}; }
@@ -189,7 +190,9 @@ void Overview::paintEvent(QPaintEvent*) {
     painter.fillRect(QRectF(grip.right(), strip.top(), std::max(0.0, strip.right() - grip.right()), strip.height()), veil);
     painter.setPen(QPen(colours.accent, hasFocus() ? 2 : 1));
     painter.drawRect(grip.adjusted(0.5, 0.5, -0.5, -0.5));
-    if (grip.width() >= 14) for (const double x : {grip.left() - 1, grip.right() - 2}) painter.fillRect(QRectF(x, grip.center().y() - 7, 3, 14), colours.accent);
+    if (grip.width() >= 14)
+        for (const double x : {grip.left() - 1, grip.right() - 2})
+            painter.fillRect(QRectF(x, grip.center().y() - 7, 3, 14), colours.accent);
     painter.setFont(metrics_.label_font);
     const QRect place(10, 0, metrics_.gutter - 18, height() - 2);
     painter.setPen(palette().color(QPalette::Text));
@@ -264,14 +267,21 @@ void Overview::keyPressEvent(QKeyEvent* event) {
     const TimeAxis shown{session_.range(), axis().width};
     const TimeNs length = session_.range().duration();
     switch (event->key()) {
-        case Qt::Key_Left: case Qt::Key_A: pass_through(panned(shown, -shown.width * 0.1)); break;
-        case Qt::Key_Right: case Qt::Key_D: pass_through(panned(shown, shown.width * 0.1)); break;
+        case Qt::Key_Left:
+        case Qt::Key_A: pass_through(panned(shown, -shown.width * 0.1)); break;
+        case Qt::Key_Right:
+        case Qt::Key_D: pass_through(panned(shown, shown.width * 0.1)); break;
         case Qt::Key_PageUp: pass_through(panned(shown, -shown.width)); break;
         case Qt::Key_PageDown: pass_through(panned(shown, shown.width)); break;
         case Qt::Key_Home: pass_through({session_.extent().start, session_.extent().start + length}); break;
         case Qt::Key_End: pass_through({session_.extent().end - length, session_.extent().end}); break;
-        case Qt::Key_Plus: case Qt::Key_Equal: case Qt::Key_W: case Qt::Key_Up: pass_through(zoomed(shown, shown.width / 2, 0.8)); break;
-        case Qt::Key_Minus: case Qt::Key_S: case Qt::Key_Down: pass_through(zoomed(shown, shown.width / 2, 1.25)); break;
+        case Qt::Key_Plus:
+        case Qt::Key_Equal:
+        case Qt::Key_W:
+        case Qt::Key_Up: pass_through(zoomed(shown, shown.width / 2, 0.8)); break;
+        case Qt::Key_Minus:
+        case Qt::Key_S:
+        case Qt::Key_Down: pass_through(zoomed(shown, shown.width / 2, 1.25)); break;
         case Qt::Key_0: session_.show_all(); break;
         default: QWidget::keyPressEvent(event);
     }

@@ -44,7 +44,7 @@ protected:
 
 private:
     enum class Grip { none, move, left, right };
-    [[nodiscard]] TimeAxis axis() const;      ///< of the whole capture
+    [[nodiscard]] TimeAxis axis() const;  ///< of the whole capture
     [[nodiscard]] Grip grip_at(QPointF at) const;
     [[nodiscard]] int strip_top() const noexcept { return 8; }
     [[nodiscard]] int strip_bottom() const { return height() - 5; }
@@ -56,7 +56,7 @@ private:
     Session& session_;
     TimelineMetrics metrics_;
     int right_margin_ = 0;
-    QImage strip_;            ///< shares and steps; made again when the capture, the size or the theme changes
+    QImage strip_;  ///< shares and steps; made again when the capture, the size or the theme changes
     QTimer settle_;
     Grip grip_ = Grip::none;
     double press_x_ = 0;

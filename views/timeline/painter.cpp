@@ -46,7 +46,7 @@ QRectF TimelinePainter::block_rect(const Row& row, const Block& block, const Tim
             static_cast<double>(row.height)};
 }
 
-void TimelinePainter::collect_lit(const Session& session) {
+void TimelinePainter::set_selection(const Session& session) {
     const SpanChain& chain = session.lit();
     lit_.clear();
     lit_.reserve(chain.ancestors.size() + chain.launched.size());
@@ -58,7 +58,8 @@ void TimelinePainter::collect_lit(const Session& session) {
 }
 
 const QImage& TimelinePainter::paint(const TimelineView& view, const RowLayout& layout, const Session& session) {
-    const QSize size(std::max(1, static_cast<int>(std::lround(view.width * view.dpr))), std::max(1, static_cast<int>(std::lround(view.height * view.dpr))));
+    const QSize size(std::max(1, static_cast<int>(std::lround(view.width * view.dpr))),
+                     std::max(1, static_cast<int>(std::lround(view.height * view.dpr))));
     if (image_.size() != size) image_ = QImage(size, QImage::Format_RGB32);
     image_.setDevicePixelRatio(view.dpr);
     QFont font = font_;
@@ -66,12 +67,18 @@ const QImage& TimelinePainter::paint(const TimelineView& view, const RowLayout& 
     labels_.set_font(font);
     font.setWeight(QFont::DemiBold);
     bold_.set_font(font);
-    collect_lit(session);
 
     const Canvas canvas(image_);
     const int gutter = static_cast<int>(std::lround(view.gutter * view.dpr));
-    Frame frame{view, layout, session, canvas, canvas.clipped(gutter, 0, size.width(), size.height()), gutter, chrome(styles_.dark()),
-                palette_.color(QPalette::Base).rgb(), palette_.color(QPalette::Text).rgb()};
+    Frame frame{view,
+                layout,
+                session,
+                canvas,
+                canvas.clipped(gutter, 0, size.width(), size.height()),
+                gutter,
+                chrome(styles_.dark()),
+                palette_.color(QPalette::Base).rgb(),
+                palette_.color(QPalette::Text).rgb()};
     paint_ground(frame);
     const auto [first, last] = layout.visible(view.scroll, view.scroll + view.height);
     for (int i = first; i < last; ++i) paint_row(frame, layout.rows()[static_cast<std::size_t>(i)]);
@@ -89,12 +96,15 @@ void TimelinePainter::paint_ground(Frame& frame) {
     for (int i = first; i < last; ++i) {
         const Row& row = frame.layout.rows()[static_cast<std::size_t>(i)];
         const bool heading = row.kind == RowKind::process || row.kind == RowKind::layer;
-        if (row.kind == RowKind::process) fill(frame.canvas, {0, frame.top(row), frame.canvas.width, frame.bottom(row)}, frame.colours.group.rgb());
-        else if (!heading && row.band % 2 == 0) fill(frame.content, {frame.gutter, frame.top(row), frame.canvas.width, frame.bottom(row)}, frame.colours.lane.rgb());
+        if (row.kind == RowKind::process)
+            fill(frame.canvas, {0, frame.top(row), frame.canvas.width, frame.bottom(row)}, frame.colours.group.rgb());
+        else if (!heading && row.band % 2 == 0)
+            fill(frame.content, {frame.gutter, frame.top(row), frame.canvas.width, frame.bottom(row)}, frame.colours.lane.rgb());
     }
     const TimeNs step = nice_step(frame.view.axis().ns_per_px(), 90);
     int lines = 0;
-    for (TimeNs t = floor_to(frame.view.range.start, step); t < frame.view.range.end && lines < 400; t = time_plus(t, static_cast<double>(step)), ++lines) {
+    for (TimeNs t = floor_to(frame.view.range.start, step); t < frame.view.range.end && lines < 400;
+         t = time_plus(t, static_cast<double>(step)), ++lines) {
         const int x = frame.x(t);
         fill(frame.content, {x, 0, x + 1, height}, frame.colours.grid.rgb());
     }
@@ -115,8 +125,10 @@ void TimelinePainter::paint_row(Frame& frame, const Row& row) {
         fill(frame.canvas, {0, y, frame.canvas.width, y + 1}, frame.colours.border.rgb());
     }
     if (row.lane == nullptr) return;
-    if (row.kind == RowKind::counter) paint_counter(frame, row);
-    else paint_blocks(frame, row);
+    if (row.kind == RowKind::counter)
+        paint_counter(frame, row);
+    else
+        paint_blocks(frame, row);
 }
 
 void TimelinePainter::paint_blocks(Frame& frame, const Row& row) {
@@ -160,7 +172,8 @@ void TimelinePainter::paint_folded(Frame& frame, const Row& row, const Block& bl
     for (int x = block.x0; x < right;) {
         const SpanStyle& style = style_at(*row.lane, lane_blocks.sample[static_cast<std::size_t>(x)]);
         int end = x + LaneGeometry::kSlice;
-        while (end < right && &style_at(*row.lane, lane_blocks.sample[static_cast<std::size_t>(end)]) == &style) end += LaneGeometry::kSlice;
+        while (end < right && &style_at(*row.lane, lane_blocks.sample[static_cast<std::size_t>(end)]) == &style)
+            end += LaneGeometry::kSlice;
         end = std::min(end, right);
         fill(frame.content, {frame.gutter + x, y0, frame.gutter + end, y1}, style.fill, style.second, Pattern::more);
         x = end;

@@ -28,15 +28,17 @@ struct TimelineView {
     TimeRange range;
     int width = 0;
     int height = 0;
-    int gutter = 0;         ///< width of the column with the names of the rows
-    int scroll = 0;         ///< y of the layout at the top edge
+    int gutter = 0;  ///< width of the column with the names of the rows
+    int scroll = 0;  ///< y of the layout at the top edge
     double dpr = 1;
-    int current_row = -1;   ///< row of the keyboard; marked in the gutter
+    int current_row = -1;  ///< row of the keyboard; marked in the gutter
     bool focus = false;
 
     [[nodiscard]] int content_width() const noexcept { return std::max(1, width - gutter); }
     [[nodiscard]] TimeAxis axis() const noexcept { return {range, static_cast<double>(content_width())}; }
-    [[nodiscard]] int device_width() const noexcept { return std::max(1, static_cast<int>(std::lround(width * dpr)) - static_cast<int>(std::lround(gutter * dpr))); }
+    [[nodiscard]] int device_width() const noexcept {
+        return std::max(1, static_cast<int>(std::lround(width * dpr)) - static_cast<int>(std::lround(gutter * dpr)));
+    }
 };
 
 class TimelinePainter {
@@ -46,6 +48,8 @@ public:
     void set_theme(const QPalette& palette, const QFont& label_font);
     /// Forgets geometry and names; `capture` may be null.
     void set_capture(const LoadedCapture* capture);
+    /// Takes over the selection and its lit chain; after every change of the selection, since a chain can be 100,000 spans long.
+    void set_selection(const Session& session);
     [[nodiscard]] SpanNames* names() noexcept { return names_.get(); }
 
     /// The frame; the image is kept and painted over by the next one.
@@ -71,7 +75,6 @@ private:
     void paint_gutter(Frame& frame, const Row& row);
     void paint_arrows(Frame& frame);
     void paint_arrow(Frame& frame, const SpanPlace& from, const SpanPlace& to);
-    void collect_lit(const Session& session);
 
     const LoadedCapture* capture_ = nullptr;
     std::unique_ptr<SpanNames> names_;
@@ -82,10 +85,10 @@ private:
     LabelCache bold_;
     QImage image_;
     std::unordered_map<const Lane*, LaneGeometry> geometry_;
-    std::vector<QRgb> column_fill_;   ///< of the busy block being painted
+    std::vector<QRgb> column_fill_;  ///< of the busy block being painted
     std::vector<QRgb> column_quiet_;
     std::vector<int> column_bar_;
-    std::vector<std::int64_t> lit_;   ///< ids of the lit chain, sorted
+    std::vector<std::int64_t> lit_;  ///< ids of the lit chain, sorted
     std::optional<std::int64_t> selected_;
 };
 

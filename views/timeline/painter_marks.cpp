@@ -29,10 +29,13 @@ void TimelinePainter::paint_marks_of_block(Frame& frame, const Row& row, const B
         fill(frame.content, {rect.x0, rect.y0, std::min(rect.x1, rect.x0 + frame.px(3)), rect.y1}, frame.colours.lit.rgb());
     }
     if (!selected_ || *selected_ < first || *selected_ > last) return;
-    if (block.count > 1 && !std::binary_search(lane.ordinals.begin(), lane.ordinals.end(), static_cast<std::uint32_t>(SpanId{*selected_}.ordinal()))) return;
+    if (block.count > 1 &&
+        !std::binary_search(lane.ordinals.begin(), lane.ordinals.end(), static_cast<std::uint32_t>(SpanId{*selected_}.ordinal())))
+        return;
     if (block.count > 1) {  // the selected one alone, at its place inside the block
         const std::size_t at = static_cast<std::size_t>(
-            std::lower_bound(lane.ordinals.begin(), lane.ordinals.end(), static_cast<std::uint32_t>(SpanId{*selected_}.ordinal())) - lane.ordinals.begin());
+            std::lower_bound(lane.ordinals.begin(), lane.ordinals.end(), static_cast<std::uint32_t>(SpanId{*selected_}.ordinal())) -
+            lane.ordinals.begin());
         rect.x0 = std::clamp(frame.x(lane.starts[at]), rect.x0, rect.x1);
         rect.x1 = std::max(rect.x0 + 2, std::min(rect.x1, frame.x(lane.ends[at])));
     }
@@ -77,7 +80,8 @@ void TimelinePainter::paint_arrow(Frame& frame, const SpanPlace& from, const Spa
     const int bend = y1 - frame.px(9);
     const int half = std::max(1, frame.px(1));
     const auto line = [&](int ax, int ay, int bx, int by, int grow, QRgb colour) {
-        fill(frame.content, {std::min(ax, bx) - grow, std::min(ay, by) - grow, std::max(ax, bx) + half + grow, std::max(ay, by) + half + grow}, colour);
+        fill(frame.content,
+             {std::min(ax, bx) - grow, std::min(ay, by) - grow, std::max(ax, bx) + half + grow, std::max(ay, by) + half + grow}, colour);
     };
     for (const auto& [grow, colour] : {std::pair(half, frame.base), std::pair(0, frame.colours.lit.rgb())}) {
         line(x0, y0, x0, bend, grow, colour);
@@ -112,7 +116,8 @@ void TimelinePainter::paint_gutter(Frame& frame, const Row& row) {
         x += titles.draw(frame.canvas, x, y, right - x, row.title, quiet ? frame.colours.muted.rgb() : frame.text);
         x += frame.px(8);
     }
-    if (!row.detail.isEmpty() && right - x > frame.px(30)) labels_.draw(frame.canvas, x, y, right - x, row.detail, frame.colours.muted.rgb());
+    if (!row.detail.isEmpty() && right - x > frame.px(30))
+        labels_.draw(frame.canvas, x, y, right - x, row.detail, frame.colours.muted.rgb());
 }
 
 }  // namespace faultline

@@ -28,8 +28,12 @@ QRgb mix(QRgb under, QRgb over, unsigned alpha) {
 }  // namespace
 
 Canvas::Canvas(QImage& image)
-    : bits(reinterpret_cast<QRgb*>(image.bits())), stride(static_cast<int>(image.bytesPerLine() / 4)), width(image.width()), height(image.height()),
-      clip_x1(width), clip_y1(height) {}
+    : bits(reinterpret_cast<QRgb*>(image.bits())),
+      stride(static_cast<int>(image.bytesPerLine() / 4)),
+      width(image.width()),
+      height(image.height()),
+      clip_x1(width),
+      clip_y1(height) {}
 
 Canvas Canvas::clipped(int x0, int y0, int x1, int y1) const noexcept {
     Canvas other = *this;
@@ -115,9 +119,15 @@ void outline(const Canvas& canvas, PixelRect r, QRgb colour, int thickness) {
 void triangle(const Canvas& canvas, int x, int y, int radius, Pointing pointing, QRgb colour) {
     for (int i = 0; i <= radius; ++i) {
         switch (pointing) {
-            case Pointing::right: fill(canvas, {x - radius / 2 + i, y - radius + i, x - radius / 2 + i + 1, y + radius - i + 1}, colour); break;
-            case Pointing::down: fill(canvas, {x - radius + i, y - radius / 2 + i, x + radius - i + 1, y - radius / 2 + i + 1}, colour); break;
-            case Pointing::up: fill(canvas, {x - radius + i, y + radius / 2 - i, x + radius - i + 1, y + radius / 2 - i + 1}, colour); break;
+            case Pointing::right:
+                fill(canvas, {x - radius / 2 + i, y - radius + i, x - radius / 2 + i + 1, y + radius - i + 1}, colour);
+                break;
+            case Pointing::down:
+                fill(canvas, {x - radius + i, y - radius / 2 + i, x + radius - i + 1, y - radius / 2 + i + 1}, colour);
+                break;
+            case Pointing::up:
+                fill(canvas, {x - radius + i, y + radius / 2 - i, x + radius - i + 1, y + radius / 2 - i + 1}, colour);
+                break;
         }
     }
 }
@@ -131,8 +141,10 @@ void blit_mask(const Canvas& canvas, int left, int top, const QImage& mask, int 
         QRgb* line = row_of(canvas, y);
         for (int x = first; x < right; ++x) {
             const unsigned alpha = cover[x - left];
-            if (alpha == 255) line[x] = colour;
-            else if (alpha != 0) line[x] = mix(line[x], colour, alpha);
+            if (alpha == 255)
+                line[x] = colour;
+            else if (alpha != 0)
+                line[x] = mix(line[x], colour, alpha);
         }
     }
 }

@@ -1,12 +1,12 @@
 #include "views/timeline/row_layout.h"
 
+#include <fmt/format.h>
 #include <QCoreApplication>
 #include <QFileInfo>
 #include <algorithm>
-#include <fmt/format.h>
-#include <map>
 
 #include "views/format.h"
+#include "views/timeline/process_rows.h"
 
 namespace faultline {
 
@@ -14,87 +14,6 @@ namespace {
 
 QString tr(const char* text) { return QCoreApplication::translate("Timeline", text); }
 QString text_of(const std::string& text) { return QString::fromStdString(text); }
-
-/// The tracks of one thread or device stream, sub-lanes and parts together.
-struct TrackSet {
-    std::vector<const TrackLanes*> tracks;
-    std::uint64_t spans = 0;
-    void add(const TrackLanes& track) {
-        tracks.push_back(&track);
-        for (const Lane& lane : track.lanes) spans += lane.size();
-    }
-};
-
-struct DeviceRows {
-    std::map<std::int64_t, TrackSet> streams;  ///< work
-    std::map<std::int64_t, TrackSet> ranges;
-};
-
-struct ProcessRows {
-    const Process* process = nullptr;
-    const Source* source = nullptr;
-    std::map<std::uint32_t, TrackSet> threads;   ///< by ThreadId
-    std::map<std::uint32_t, DeviceRows> devices; ///< by DeviceId; the highest number for "no device"
-    std::vector<const TrackLanes*> counters;
-    std::vector<const TrackLanes*> marks;
-    std::uint64_t spans = 0;
-};
-
-constexpr std::uint32_t kNone = 0xffffffffU;
-
-/// The process under which a track is shown: its own; for a device track without one, the only process with threads of its source.
-class ProcessOfTrack {
-public:
-    explicit ProcessOfTrack(const LoadedCapture& capture) {
-        for (const TrackLanes& t : capture.index->tracks()) {
-            if (t.track.kind != TrackKind::host || !t.track.process) continue;
-            auto [at, fresh] = only_.try_emplace(index_of(t.track.source), index_of(*t.track.process));
-            if (!fresh && at->second != index_of(*t.track.process)) at->second = kNone;
-        }
-    }
-    [[nodiscard]] std::uint32_t of(const Track& track) const {
-        if (track.process) return index_of(*track.process);
-        const auto at = only_.find(index_of(track.source));
-        return at != only_.end() ? at->second : kNone;
-    }
-
-private:
-    std::map<std::uint32_t, std::uint32_t> only_;
-};
-
-std::vector<ProcessRows> sorted_processes(const LoadedCapture& capture) {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, ProcessRows> found;  // source, process
-    const ProcessOfTrack place(capture);
-    for (const TrackLanes& t : capture.index->tracks()) {
-        if (t.lanes.empty()) continue;
-        const Track& track = t.track;
-        const std::uint32_t process = place.of(track);
-        ProcessRows& rows = found[{index_of(track.source), process}];
-        if (capture.reader) {
-            rows.source = capture.reader->source(track.source);
-            if (process != kNone) rows.process = capture.reader->process(ProcessId{process});
-        }
-        for (const Lane& lane : t.lanes) rows.spans += lane.size();
-        const std::uint32_t device = track.device ? index_of(*track.device) : kNone;
-        switch (track.kind) {
-            case TrackKind::host: rows.threads[track.thread ? index_of(*track.thread) : kNone].add(t); break;
-            case TrackKind::device: rows.devices[device].streams[track.stream.value_or(-1)].add(t); break;
-            case TrackKind::device_ranges: rows.devices[device].ranges[track.stream.value_or(-1)].add(t); break;
-            case TrackKind::counter: rows.counters.push_back(&t); break;
-            case TrackKind::marks: rows.marks.push_back(&t); break;
-        }
-    }
-    std::vector<ProcessRows> out;
-    for (auto& [key, rows] : found) out.push_back(std::move(rows));
-    const auto key = [](const ProcessRows& r) {
-        const bool work = !r.threads.empty() || !r.devices.empty();
-        const bool nobody = r.process == nullptr;  // what belongs to no process of its source comes after those that do
-        return std::tuple(!work, r.process && r.process->rank ? *r.process->rank : r.source && r.source->rank ? *r.source->rank : 0, nobody,
-                          r.process ? r.process->sort_index : 0, r.process ? r.process->pid : 0);
-    };
-    std::stable_sort(out.begin(), out.end(), [&](const ProcessRows& x, const ProcessRows& y) { return key(x) < key(y); });
-    return out;
-}
 
 QString process_title(const ProcessRows& rows) {
     if (rows.process == nullptr) return rows.source ? QFileInfo(text_of(rows.source->path)).fileName() : tr("Capture");
@@ -147,7 +66,8 @@ public:
 private:
     Row& add(RowKind kind, int level, int height, int gap = 0);
     /// Rows that follow lie under it, until the next heading. False: folded away.
-    bool heading(RowKind kind, int level, const QString& title, const QString& detail, const std::string& group, int under, bool folded_at_first = false);
+    bool heading(RowKind kind, int level, const QString& title, const QString& detail, const std::string& group, int under,
+                 bool folded_at_first = false);
     void threads(const ProcessRows& rows, const std::string& key, int under);
     void thread(const TrackSet& set, const std::string& key);
     void lanes(const TrackLanes& track, bool python, const QString& title, const std::string& key, int level);
@@ -179,7 +99,8 @@ Row& RowWriter::add(RowKind kind, int level, int height, int gap) {
     return rows_.back();
 }
 
-bool RowWriter::heading(RowKind kind, int level, const QString& title, const QString& detail, const std::string& group, int under, bool folded_at_first) {
+bool RowWriter::heading(RowKind kind, int level, const QString& title, const QString& detail, const std::string& group, int under,
+                        bool folded_at_first) {
     ++band_;
     const bool after_lanes = !rows_.empty() && rows_.back().kind != RowKind::process && rows_.back().kind != RowKind::layer;
     const bool spaced = kind == RowKind::process ? y_ > 0 : after_lanes;
@@ -259,8 +180,10 @@ void RowWriter::lanes(const TrackLanes& track, bool python, const QString& title
     if (folded) return;
     const int hidden = total - (last - first);
     const int extra = deep ? total - std::min(most, total - outer) : 0;
-    if (hidden > 0) more(track.track, level, hidden == 1 ? tr("1 more level") : tr("%1 more levels").arg(hidden), hidden, key);
-    else if (extra > 0) more(track.track, level, tr("fewer levels"), -extra, key);
+    if (hidden > 0)
+        more(track.track, level, hidden == 1 ? tr("1 more level") : tr("%1 more levels").arg(hidden), hidden, key);
+    else if (extra > 0)
+        more(track.track, level, tr("fewer levels"), -extra, key);
 }
 
 void RowWriter::more(const Track& track, int level, const QString& title, int hidden, const std::string& group) {
@@ -282,8 +205,10 @@ void RowWriter::devices(const ProcessRows& rows, const std::string& key, int und
 }
 
 void RowWriter::device(std::uint32_t id, const DeviceRows& rows, const std::string& key, int under) {
-    const Device* device = id != kNone && capture_.reader ? capture_.reader->device(DeviceId{id}) : nullptr;
-    if (!heading(RowKind::layer, 2, device ? tr("GPU %1").arg(device->ordinal) : tr("Device"), device ? text_of(device->name) : QString(), key, under)) return;
+    const Device* device = id != kNoId && capture_.reader ? capture_.reader->device(DeviceId{id}) : nullptr;
+    if (!heading(RowKind::layer, 2, device ? tr("GPU %1").arg(device->ordinal) : tr("Device"), device ? text_of(device->name) : QString(),
+                 key, under))
+        return;
     for (const auto& [number, set] : rows.streams) {
         stream(set, stream_title(number));
         const auto ranges = rows.ranges.find(number);
@@ -310,8 +235,10 @@ void RowWriter::stream(const TrackSet& set, const QString& title) {
             Row& row = add(RowKind::device, 3, metrics_.device, first ? metrics_.gap : 0);
             row.track = &track->track;
             row.lane = &lane;
-            if (first) row.title = title;
-            else row.detail = tr("overlapping");
+            if (first)
+                row.title = title;
+            else
+                row.detail = tr("overlapping");
             first = false;
         }
     }
@@ -387,7 +314,8 @@ bool reveal_lane(const LoadedCapture& capture, const Lane* lane, RowChoices& cho
     for (int round = 0; round < 3; ++round) {  // "more threads" hides "more levels": each round shows the next
         const RowLayout open = RowLayout::build(capture, {}, all);
         for (const Row& row : open.rows()) {
-            if ((row.kind == RowKind::more && row.hidden > 0) || (row.group.ends_with("/threads") && row.folded)) all.opened.insert(row.group);
+            if ((row.kind == RowKind::more && row.hidden > 0) || (row.group.ends_with("/threads") && row.folded))
+                all.opened.insert(row.group);
         }
     }
     const RowLayout open = RowLayout::build(capture, {}, all);

@@ -16,38 +16,38 @@
 namespace faultline {
 
 struct RowMetrics {
-    int lane = 18;      ///< one lane of spans
-    int device = 22;    ///< a lane of a device stream
+    int lane = 18;    ///< one lane of spans
+    int device = 22;  ///< a lane of a device stream
     int counter = 36;
-    int heading = 24;   ///< process
-    int layer = 20;     ///< framework, kernels, a device
-    int gap = 5;        ///< above each thread, stream or counter
+    int heading = 24;  ///< process
+    int layer = 20;    ///< framework, kernels, a device
+    int gap = 5;       ///< above each thread, stream or counter
 };
 
 enum class RowKind : std::uint8_t {
-    process,   ///< heading of a process (or of what belongs to none)
-    layer,     ///< heading of its framework or kernel layer, of a device, of "more threads"
-    lane,      ///< spans of a host thread, a device-range row or marks
-    device,    ///< spans of a stream
+    process,  ///< heading of a process (or of what belongs to none)
+    layer,    ///< heading of its framework or kernel layer, of a device, of "more threads"
+    lane,     ///< spans of a host thread, a device-range row or marks
+    device,   ///< spans of a stream
     counter,
-    more,      ///< "12 more levels": opens the rest of a track
+    more,  ///< "12 more levels": opens the rest of a track
 };
 
 /// A row; `group` is what folds when the row is toggled (empty: nothing).
 struct Row {
     RowKind kind = RowKind::lane;
-    int level = 0;              ///< indentation of the title
-    QString title;              ///< empty where the row continues the one above
-    QString detail;             ///< second, quieter text
+    int level = 0;   ///< indentation of the title
+    QString title;   ///< empty where the row continues the one above
+    QString detail;  ///< second, quieter text
     std::string group;
-    bool folded = false;        ///< the group is folded away
-    int top = 0;                ///< y of the row, gap included above it
+    bool folded = false;  ///< the group is folded away
+    int top = 0;          ///< y of the row, gap included above it
     int height = 0;
-    int band = 0;               ///< rows of one thread, stream or counter share a number
+    int band = 0;  ///< rows of one thread, stream or counter share a number
     const Track* track = nullptr;
-    const Lane* lane = nullptr; ///< null for headings and "more"
-    int hidden = 0;             ///< lanes behind a "more" row; negative: lanes that it would fold away again
-    int parent = -1;            ///< row of the heading above it, -1 for a process
+    const Lane* lane = nullptr;  ///< null for headings and "more"
+    int hidden = 0;              ///< lanes behind a "more" row; negative: lanes that it would fold away again
+    int parent = -1;             ///< row of the heading above it, -1 for a process
 
     [[nodiscard]] int bottom() const noexcept { return top + height; }
     [[nodiscard]] bool toggles() const noexcept { return !group.empty(); }
@@ -55,16 +55,16 @@ struct Row {
 
 /// What the user folded away or opened, by group; groups keep it across captures of the same shape.
 struct RowChoices {
-    std::set<std::string> folded;   ///< groups that are open unless named here
-    std::set<std::string> opened;   ///< groups that are folded unless named here
+    std::set<std::string> folded;  ///< groups that are open unless named here
+    std::set<std::string> opened;  ///< groups that are folded unless named here
     void toggle(const Row& row);
 };
 
 class RowLayout {
 public:
-    static constexpr int kWorkLanes = 14;     ///< lanes of a track shown before "more"
-    static constexpr int kPythonLanes = 4;    ///< below the outermost frames, which hold next to nothing
-    static constexpr std::size_t kThreads = 6; ///< busiest threads of a process shown before "more threads"
+    static constexpr int kWorkLanes = 14;       ///< lanes of a track shown before "more"
+    static constexpr int kPythonLanes = 4;      ///< below the outermost frames, which hold next to nothing
+    static constexpr std::size_t kThreads = 6;  ///< busiest threads of a process shown before "more threads"
 
     [[nodiscard]] static RowLayout build(const LoadedCapture& capture, const RowMetrics& metrics, const RowChoices& choices);
 

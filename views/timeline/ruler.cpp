@@ -64,7 +64,9 @@ TickText tick_text(TimeNs t, TimeNs step) {
     const Unit unit = unit_of(step);
     const TimeNs anchor = floor_to(t, unit.whole);
     if (t == anchor) return {whole_text(t, unit), true};
-    return {QLatin1Char('+') + QLocale().toString(static_cast<qlonglong>((t - anchor) / unit.ns)) + QChar(0x00a0) + QString::fromUtf8(unit.symbol), false};
+    return {QLatin1Char('+') + QLocale().toString(static_cast<qlonglong>((t - anchor) / unit.ns)) + QChar(0x00a0) +
+                QString::fromUtf8(unit.symbol),
+            false};
 }
 
 Ruler::Ruler(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
@@ -100,7 +102,8 @@ void Ruler::resizeEvent(QResizeEvent* event) {
 
 void Ruler::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) apply_theme();
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange)
+        apply_theme();
 }
 
 void Ruler::paintEvent(QPaintEvent*) {
@@ -127,7 +130,8 @@ void Ruler::paint_ticks(QPainter& painter) {
     for (TimeNs t = floor_to(a.range.start, step); t < a.range.end && lines < 400; t = time_plus(t, static_cast<double>(step)), ++lines) {
         const double x = metrics_.gutter + std::floor(a.x(t));
         const TickText text = tick_text(t, step);
-        painter.fillRect(QRectF(x, metrics_.ruler - (text.strong ? 9 : 5), 1, text.strong ? 9 : 5), text.strong ? palette().color(QPalette::Text) : colours.muted);
+        painter.fillRect(QRectF(x, metrics_.ruler - (text.strong ? 9 : 5), 1, text.strong ? 9 : 5),
+                         text.strong ? palette().color(QPalette::Text) : colours.muted);
         if (t < a.range.start) continue;  // half of its text would lie left of the edge
         QFont own = metrics_.label_font;
         own.setWeight(text.strong ? QFont::DemiBold : QFont::Normal);
@@ -180,13 +184,16 @@ void Ruler::paint_steps(QPainter& painter) {
         if (!chosen) ground.setAlphaF(number % 2 == 0 ? 0.10F : 0.17F);
         painter.fillRect(bar, ground);
         if (bar.width() >= 5 || chosen) painter.fillRect(QRectF(bar.left(), top, 1, high), chosen ? text : colours.muted);
-        if (step.inferred) painter.fillRect(QRectF(bar.left(), top + high - 2, bar.width(), 1), colours.muted);  // a line under what was inferred
+        if (step.inferred)
+            painter.fillRect(QRectF(bar.left(), top + high - 2, bar.width(), 1), colours.muted);  // a line under what was inferred
         if (bar.width() < 40) continue;
-        const QRectF room(std::max(bar.left(), static_cast<double>(metrics_.gutter)) + 5, top, bar.right() - std::max(bar.left(), static_cast<double>(metrics_.gutter)) - 8, high);
+        const QRectF room(std::max(bar.left(), static_cast<double>(metrics_.gutter)) + 5, top,
+                          bar.right() - std::max(bar.left(), static_cast<double>(metrics_.gutter)) - 8, high);
         const QString name = step_label(step);
         const int fits = static_cast<int>(room.width() / std::max(1, font.averageCharWidth()));
         painter.setPen(chosen ? text_on(colours.accent) : text);
-        painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, name.size() <= fits ? name : name.left(std::max(0, fits - 1)) + QStringLiteral("…"));
+        painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
+                         name.size() <= fits ? name : name.left(std::max(0, fits - 1)) + QStringLiteral("…"));
     }
     painter.restore();
 }
@@ -235,8 +242,9 @@ bool Ruler::event(QEvent* event) {
         const Step* step = id ? session_.capture()->step(*id) : nullptr;
         QString text;
         if (step != nullptr) {
-            text = QStringLiteral("<b>%1</b><br>").arg(QString::fromStdString(step->name).toHtmlEscaped()) +
-                   tr("%1 · %2 · starts at %3").arg(phase_text(step->phase), duration_text(step->end - step->start), time_text(step->start));
+            text =
+                QStringLiteral("<b>%1</b><br>").arg(QString::fromStdString(step->name).toHtmlEscaped()) +
+                tr("%1 · %2 · starts at %3").arg(phase_text(step->phase), duration_text(step->end - step->start), time_text(step->start));
             if (step->inferred) text += QStringLiteral("<br>") + tr("inferred from repetition");
         }
         QToolTip::showText(help->globalPos(), text, this);

@@ -51,7 +51,8 @@ QString frame_name(std::string_view full) {
     const std::string_view path = full.substr(0, open);
     const auto slash = path.find_last_of("/\\");
     const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    return text_of(full.substr(colon + 3)) + QStringLiteral("  ") + text_of(file) + QLatin1Char(':') + text_of(full.substr(open + 1, colon - open - 1));
+    return text_of(full.substr(colon + 3)) + QStringLiteral("  ") + text_of(file) + QLatin1Char(':') +
+           text_of(full.substr(open + 1, colon - open - 1));
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ SpanStyle style_of(SpanKind kind, bool collective, unsigned shade, bool dark, co
     QColor fill = lift >= 0 ? mixed(base, white, lift) : mixed(base, black, -lift);
     const bool black_text = contrast_ratio(black, fill) >= contrast_ratio(white, fill);
     // The middle greys read badly with either: away from the text until they do not.
-    for (int i = 0; i < 20 && contrast_ratio(black_text ? black : white, fill) < 4.6; ++i) fill = mixed(fill, black_text ? white : black, 0.05);
+    for (int i = 0; i < 20 && contrast_ratio(black_text ? black : white, fill) < 4.6; ++i)
+        fill = mixed(fill, black_text ? white : black, 0.05);
     SpanStyle style;
     style.fill = fill.rgb();
     style.quiet = mixed(ground, fill, 0.22).rgb();
@@ -80,7 +81,8 @@ SpanStyles::SpanStyles(bool dark, const QColor& ground) : dark_(dark) {
     styles_.reserve(static_cast<std::size_t>(kSpanKindCount) * 2 * kShades);
     for (int kind = 0; kind < kSpanKindCount; ++kind) {
         for (const bool collective : {false, true}) {
-            for (unsigned shade = 0; shade < kShades; ++shade) styles_.push_back(style_of(static_cast<SpanKind>(kind), collective, shade, dark, ground));
+            for (unsigned shade = 0; shade < kShades; ++shade)
+                styles_.push_back(style_of(static_cast<SpanKind>(kind), collective, shade, dark, ground));
         }
     }
 }

@@ -20,9 +20,9 @@ inline constexpr int kPatternCount = 8;
 
 struct SpanStyle {
     QRgb fill = 0;
-    QRgb second = 0;   ///< colour of the pattern
-    QRgb quiet = 0;    ///< nearly the ground: behind a bar that says how much of a column is busy
-    QRgb text = 0;     ///< at least 4.5:1 on `fill`
+    QRgb second = 0;  ///< colour of the pattern
+    QRgb quiet = 0;   ///< nearly the ground: behind a bar that says how much of a column is busy
+    QRgb text = 0;    ///< at least 4.5:1 on `fill`
     Pattern pattern = Pattern::solid;
 };
 

@@ -23,7 +23,7 @@ namespace faultline {
 [[nodiscard]] inline TimeNs time_plus(TimeNs t, double d) noexcept {
     constexpr TimeNs kMost = std::numeric_limits<TimeNs>::max();
     constexpr TimeNs kLeast = std::numeric_limits<TimeNs>::min() + 1;  // the lowest number is "absent"
-    if (std::abs(d) > 9.2e18) {  // no whole number of 64 bits: the sum may still be a time
+    if (std::abs(d) > 9.2e18) {                                        // no whole number of 64 bits: the sum may still be a time
         const double far = static_cast<double>(t) + d;
         return far >= 9.2e18 ? kMost : far <= -9.2e18 ? kLeast : static_cast<TimeNs>(far);
     }

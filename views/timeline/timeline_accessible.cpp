@@ -28,7 +28,9 @@ class TimelineItem : public QAccessibleInterface {
 public:
     TimelineItem(TimelineWidget* widget, int row) : widget_(widget), row_(row) {}
 
-    [[nodiscard]] bool isValid() const override { return widget_ != nullptr && (row_ < 0 ? selected_place(*widget_).has_value() : row() != nullptr); }
+    [[nodiscard]] bool isValid() const override {
+        return widget_ != nullptr && (row_ < 0 ? selected_place(*widget_).has_value() : row() != nullptr);
+    }
     [[nodiscard]] QObject* object() const override { return nullptr; }
     [[nodiscard]] QAccessibleInterface* parent() const override { return QAccessible::queryAccessibleInterface(widget_); }
     [[nodiscard]] QAccessibleInterface* child(int) const override { return nullptr; }

@@ -36,9 +36,22 @@ bool TimelineWidget::event(QEvent* event) {
         auto* key = static_cast<QKeyEvent*>(event);
         if (key->modifiers() == Qt::NoModifier && key->key() != Qt::Key_F1) {
             switch (key->key()) {
-                case Qt::Key_W: case Qt::Key_S: case Qt::Key_A: case Qt::Key_D: case Qt::Key_F: case Qt::Key_R: case Qt::Key_0:
-                case Qt::Key_Period: case Qt::Key_Comma: case Qt::Key_Backspace: case Qt::Key_Escape: case Qt::Key_Space:
-                case Qt::Key_Left: case Qt::Key_Right: case Qt::Key_Up: case Qt::Key_Down: event->accept(); return true;
+                case Qt::Key_W:
+                case Qt::Key_S:
+                case Qt::Key_A:
+                case Qt::Key_D:
+                case Qt::Key_F:
+                case Qt::Key_R:
+                case Qt::Key_0:
+                case Qt::Key_Period:
+                case Qt::Key_Comma:
+                case Qt::Key_Backspace:
+                case Qt::Key_Escape:
+                case Qt::Key_Space:
+                case Qt::Key_Left:
+                case Qt::Key_Right:
+                case Qt::Key_Up:
+                case Qt::Key_Down: event->accept(); return true;
                 default: break;
             }
         }
@@ -58,9 +71,12 @@ bool TimelineWidget::key_time(const QKeyEvent& event) {
     const double width = view().content_width();
     const Qt::KeyboardModifiers modifiers = event.modifiers() & ~Qt::KeypadModifier;
     if (modifiers == Qt::AltModifier) {
-        if (event.key() == Qt::Key_Left) session_.back();
-        else if (event.key() == Qt::Key_Right) session_.forward();
-        else return false;
+        if (event.key() == Qt::Key_Left)
+            session_.back();
+        else if (event.key() == Qt::Key_Right)
+            session_.forward();
+        else
+            return false;
         return true;
     }
     if (modifiers == Qt::ShiftModifier && event.key() == Qt::Key_Z) {
@@ -72,12 +88,21 @@ bool TimelineWidget::key_time(const QKeyEvent& event) {
     const bool plus = event.key() == Qt::Key_Plus || event.key() == Qt::Key_Equal;
     if (modifiers != Qt::NoModifier && !plus) return false;
     switch (event.key()) {
-        case Qt::Key_W: case Qt::Key_Plus: case Qt::Key_Equal: zoom_at(width / 2, kZoomStep); return true;
-        case Qt::Key_S: case Qt::Key_Minus: zoom_at(width / 2, 1 / kZoomStep); return true;
+        case Qt::Key_W:
+        case Qt::Key_Plus:
+        case Qt::Key_Equal: zoom_at(width / 2, kZoomStep); return true;
+        case Qt::Key_S:
+        case Qt::Key_Minus: zoom_at(width / 2, 1 / kZoomStep); return true;
         case Qt::Key_A: pan_by(-width * kPanShare); return true;
         case Qt::Key_D: pan_by(width * kPanShare); return true;
-        case Qt::Key_0: settle(); session_.show_all(); return true;
-        case Qt::Key_Backspace: settle(); session_.back(); return true;
+        case Qt::Key_0:
+            settle();
+            session_.show_all();
+            return true;
+        case Qt::Key_Backspace:
+            settle();
+            session_.back();
+            return true;
         case Qt::Key_Home: pass_through({session_.extent().start, session_.extent().start + session_.range().duration()}); return true;
         case Qt::Key_End: pass_through({session_.extent().end - session_.range().duration(), session_.extent().end}); return true;
         case Qt::Key_F: centre_or_fit(); return true;
@@ -90,32 +115,45 @@ bool TimelineWidget::key_selection(const QKeyEvent& event) {
     const int key = event.key();
     if (modifiers == Qt::ShiftModifier) {
         // "Shift+." arrives as the character above it on many layouts.
-        if (key == Qt::Key_Period || key == Qt::Key_Greater || key == Qt::Key_Colon || key == Qt::Key_Right) extend_mark(1);
-        else if (key == Qt::Key_Comma || key == Qt::Key_Less || key == Qt::Key_Semicolon || key == Qt::Key_Left) extend_mark(-1);
-        else return false;
+        if (key == Qt::Key_Period || key == Qt::Key_Greater || key == Qt::Key_Colon || key == Qt::Key_Right)
+            extend_mark(1);
+        else if (key == Qt::Key_Comma || key == Qt::Key_Less || key == Qt::Key_Semicolon || key == Qt::Key_Left)
+            extend_mark(-1);
+        else
+            return false;
         return true;
     }
     if (modifiers != Qt::NoModifier) return false;
     switch (key) {
         case Qt::Key_Period: move_span(1); return true;
         case Qt::Key_Comma: move_span(-1); return true;
-        case Qt::Key_Right: if (!fold_by_key(false)) move_span(1); return true;
-        case Qt::Key_Left: if (!fold_by_key(true)) move_span(-1); return true;
+        case Qt::Key_Right:
+            if (!fold_by_key(false)) move_span(1);
+            return true;
+        case Qt::Key_Left:
+            if (!fold_by_key(true)) move_span(-1);
+            return true;
         case Qt::Key_Up: move_row(-1); return true;
         case Qt::Key_Down: move_row(1); return true;
         case Qt::Key_PageUp: verticalScrollBar()->triggerAction(QAbstractSlider::SliderPageStepSub); return true;
         case Qt::Key_PageDown: verticalScrollBar()->triggerAction(QAbstractSlider::SliderPageStepAdd); return true;
-        case Qt::Key_Return: case Qt::Key_Enter: case Qt::Key_Space: toggle_row(current_row_); return true;
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+        case Qt::Key_Space: toggle_row(current_row_); return true;
         case Qt::Key_R:
             if (session_.selected_span()) {
                 if (const auto place = laid_out_->index->place(*session_.selected_span())) session_.set_marked(place->range());
             }
             return true;
         case Qt::Key_Escape:
-            if (drag_ != Drag::none) end_drag({-1, -1});
-            else if (session_.selected_span() || session_.selected_step()) session_.select_span(std::nullopt);
-            else if (session_.marked()) session_.set_marked(std::nullopt);
-            else return false;
+            if (drag_ != Drag::none)
+                end_drag({-1, -1});
+            else if (session_.selected_span() || session_.selected_step())
+                session_.select_span(std::nullopt);
+            else if (session_.marked())
+                session_.set_marked(std::nullopt);
+            else
+                return false;
             return true;
         default: return false;
     }
@@ -155,8 +193,10 @@ void TimelineWidget::select(SpanPlace place) {
         if (!span.overlaps(range)) pass_through({span.start, time_plus(span.start, length)});
         return;
     }
-    if (span.start < range.start) pass_through({time_plus(span.start, -margin), time_plus(span.start, length - margin)});
-    else if (span.end > range.end) pass_through({time_plus(span.end, margin - length), time_plus(span.end, margin)});
+    if (span.start < range.start)
+        pass_through({time_plus(span.start, -margin), time_plus(span.start, length - margin)});
+    else if (span.end > range.end)
+        pass_through({time_plus(span.end, margin - length), time_plus(span.end, margin)});
 }
 
 void TimelineWidget::select_near(const Lane& lane, TimeNs t) {
@@ -216,8 +256,10 @@ bool TimelineWidget::fold_by_key(bool folded) {
     if (current_row_ < 0) return true;
     const Row& row = layout_.rows()[static_cast<std::size_t>(current_row_)];
     if (row.lane != nullptr) return false;
-    if (row.toggles() && row.folded != folded) toggle_row(current_row_);
-    else if (folded && row.parent >= 0) set_current_row(row.parent);
+    if (row.toggles() && row.folded != folded)
+        toggle_row(current_row_);
+    else if (folded && row.parent >= 0)
+        set_current_row(row.parent);
     return true;
 }
 

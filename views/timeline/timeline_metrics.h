@@ -10,11 +10,11 @@ class QWidget;
 namespace faultline {
 
 struct TimelineMetrics {
-    QFont label_font;       ///< of spans, rows, ruler and overview
+    QFont label_font;  ///< of spans, rows, ruler and overview
     RowMetrics rows;
-    int gutter = 200;       ///< column with the names of the rows, narrower in a narrow widget; ruler and overview start right of it, too
+    int gutter = 200;  ///< column with the names of the rows, narrower in a narrow widget; ruler and overview start right of it, too
     int ruler = 26;
-    int steps = 20;         ///< band of the steps under the ruler
+    int steps = 20;  ///< band of the steps under the ruler
     int overview = 56;
 
     [[nodiscard]] static TimelineMetrics of(const QWidget& widget);

@@ -36,7 +36,9 @@ void TimelineWidget::wheelEvent(QWheelEvent* event) {
     if (event->modifiers() & Qt::ControlModifier) {
         // A notch of a wheel is 0.8; a touchpad's small moves add up to the same.
         const double notches = event->pixelDelta().isNull() ? event->angleDelta().y() / kNotch : event->pixelDelta().y() / (3 * line);
-        if (notches != 0) zoom_at(std::clamp(event->position().x() - metrics_.gutter, 0.0, static_cast<double>(view().content_width())), std::pow(0.8, notches));
+        if (notches != 0)
+            zoom_at(std::clamp(event->position().x() - metrics_.gutter, 0.0, static_cast<double>(view().content_width())),
+                    std::pow(0.8, notches));
         return;
     }
     if (event->modifiers() & Qt::ShiftModifier) {
@@ -89,8 +91,10 @@ void TimelineWidget::mousePressEvent(QMouseEvent* event) {
 
 void TimelineWidget::mouseMoveEvent(QMouseEvent* event) {
     const QPoint at = event->position().toPoint();
-    if (drag_ == Drag::none) set_hover(at);
-    else drag_to(at);
+    if (drag_ == Drag::none)
+        set_hover(at);
+    else
+        drag_to(at);
 }
 
 void TimelineWidget::mouseReleaseEvent(QMouseEvent* event) {
@@ -118,8 +122,10 @@ void TimelineWidget::drag_to(QPoint at) {
     }
     const double x = std::clamp(at.x() - metrics_.gutter, 0, view().content_width());
     drag_time_ = view().axis().time(x);
-    if (drag_ == Drag::mark) session_.set_marked(drag_range());
-    else viewport()->update();
+    if (drag_ == Drag::mark)
+        session_.set_marked(drag_range());
+    else
+        viewport()->update();
 }
 
 TimeRange TimelineWidget::drag_range() const { return {std::min(press_time_, drag_time_), std::max(press_time_, drag_time_)}; }
@@ -178,7 +184,8 @@ QString TimelineWidget::hover_text(QPoint at) {
     const SpanKind kind = span.lane->kinds[span.at];
     QString name = painter_.names()->full(span.lane->names[span.at]);
     if (name.size() > 300) name = name.left(300) + QStringLiteral("…");
-    QString text = QStringLiteral("<p style='white-space:pre-wrap'><b>%1</b></p>").arg(name.isEmpty() ? tr("(no name)") : name.toHtmlEscaped());
+    QString text =
+        QStringLiteral("<p style='white-space:pre-wrap'><b>%1</b></p>").arg(name.isEmpty() ? tr("(no name)") : name.toHtmlEscaped());
     text += tr("%1 · %2").arg(kind_text(kind), kind == SpanKind::instant ? tr("no duration") : duration_text(span.range().duration()));
     text += QStringLiteral("<br>") + tr("starts at %1").arg(time_text(span.range().start));
     if (found.block->count > 1) {
@@ -214,8 +221,10 @@ void TimelineWidget::set_hover(QPoint at) {
         viewport()->update(hover_rect_.adjusted(-2, -2, 2, 2));
         if (rect.isNull()) QToolTip::hideText();
     }
-    if (!rect.isNull()) hover_timer_.start();
-    else hover_timer_.stop();
+    if (!rect.isNull())
+        hover_timer_.start();
+    else
+        hover_timer_.stop();
 }
 
 void TimelineWidget::show_hover() {
@@ -242,8 +251,10 @@ void TimelineWidget::paint_overlay(QPainter& painter) {
         painter.drawRect(hover_rect_.adjusted(0, 0, -1, -1));
         painter.restore();
     }
-    if (drag_ == Drag::zoom) paint_range(painter, drag_range(), true);
-    else if (session_.marked()) paint_range(painter, *session_.marked(), false);
+    if (drag_ == Drag::zoom)
+        paint_range(painter, drag_range(), true);
+    else if (session_.marked())
+        paint_range(painter, *session_.marked(), false);
     if (hasFocus()) {
         painter.setPen(QPen(colours.accent, 2));
         painter.drawRect(viewport()->rect().adjusted(1, 1, -1, -1));

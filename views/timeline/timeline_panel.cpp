@@ -12,7 +12,10 @@
 namespace faultline {
 
 TimelinePanel::TimelinePanel(Session& session, QWidget* parent)
-    : QWidget(parent), overview_(new Overview(session, this)), ruler_(new Ruler(session, this)), timeline_(new TimelineWidget(session, this)) {
+    : QWidget(parent),
+      overview_(new Overview(session, this)),
+      ruler_(new Ruler(session, this)),
+      timeline_(new TimelineWidget(session, this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);

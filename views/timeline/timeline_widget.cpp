@@ -46,7 +46,8 @@ TimelineWidget::TimelineWidget(Session& session, QWidget* parent) : QAbstractScr
     viewport()->setMouseTracking(true);
     viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
     setAccessibleName(tr("Timeline"));
-    setAccessibleDescription(tr("Threads, device streams and counters over time. Arrow keys move between spans and rows, W and S zoom, A and D move."));
+    setAccessibleDescription(
+        tr("Threads, device streams and counters over time. Arrow keys move between spans and rows, W and S zoom, A and D move."));
     settle_.setSingleShot(true);
     settle_.setInterval(350);
     connect(&settle_, &QTimer::timeout, this, &TimelineWidget::settle);
@@ -73,6 +74,7 @@ void TimelineWidget::apply_theme() {
 void TimelineWidget::load_capture() {
     laid_out_ = session_.capture();
     painter_.set_capture(laid_out_);
+    painter_.set_selection(session_);
     current_row_ = -1;
     choices_ = {};
     clear_hover();
@@ -94,9 +96,13 @@ void TimelineWidget::relayout() {
                            : nullptr;
     layout_ = laid_out_ != nullptr ? RowLayout::build(*laid_out_, metrics_.rows, choices_) : RowLayout();
     const auto& rows = layout_.rows();
-    const auto same = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return lane != nullptr ? row.lane == lane : row.group == group && !group.empty(); });
-    if (same != rows.end()) current_row_ = static_cast<int>(same - rows.begin());
-    else current_row_ = std::min(current_row_, static_cast<int>(rows.size()) - 1);
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+        return lane != nullptr ? row.lane == lane : row.group == group && !group.empty();
+    });
+    if (same != rows.end())
+        current_row_ = static_cast<int>(same - rows.begin());
+    else
+        current_row_ = std::min(current_row_, static_cast<int>(rows.size()) - 1);
     update_scroll_bar();
     repaint_all();
 }
@@ -127,10 +133,11 @@ void TimelineWidget::repaint_all() {
 }
 
 void TimelineWidget::on_selection() {
+    painter_.set_selection(session_);
     if (laid_out_ != nullptr && laid_out_->index && session_.selected_span()) {
         if (const auto place = laid_out_->index->place(*session_.selected_span())) {
             anchor_ = place->range().start;
-            if (reveal_lane(*laid_out_, place->lane, choices_)) relayout();
+            if (layout_.row_of(place->lane) < 0 && reveal_lane(*laid_out_, place->lane, choices_)) relayout();
             set_current_row(layout_.row_of(place->lane));
             if (!own_selection_) reveal_row(current_row_);
             QAccessibleEvent focus(this, QAccessible::Focus);
@@ -153,8 +160,10 @@ void TimelineWidget::reveal_row(int index) {
     QScrollBar* bar = verticalScrollBar();
     const int page = viewport()->height();
     const int margin = metrics_.rows.lane * 2;
-    if (row.top - margin < bar->value()) bar->setValue(row.top - margin);
-    else if (row.bottom() + margin > bar->value() + page) bar->setValue(row.bottom() + margin - page);
+    if (row.top - margin < bar->value())
+        bar->setValue(row.top - margin);
+    else if (row.bottom() + margin > bar->value() + page)
+        bar->setValue(row.bottom() + margin - page);
 }
 
 void TimelineWidget::toggle_row(int index) {
@@ -246,7 +255,8 @@ void TimelineWidget::scrollContentsBy(int, int) {
 void TimelineWidget::changeEvent(QEvent* event) {
     QAbstractScrollArea::changeEvent(event);
     const QEvent::Type type = event->type();
-    if (type == QEvent::PaletteChange || type == QEvent::FontChange || type == QEvent::StyleChange || type == QEvent::ApplicationFontChange) apply_theme();
+    if (type == QEvent::PaletteChange || type == QEvent::FontChange || type == QEvent::StyleChange || type == QEvent::ApplicationFontChange)
+        apply_theme();
 }
 
 void TimelineWidget::focusInEvent(QFocusEvent* event) {
@@ -262,7 +272,8 @@ void TimelineWidget::focusOutEvent(QFocusEvent* event) {
 QString TimelineWidget::row_text(const Row& row) const {
     QStringList parts;
     const Row* named = &row;
-    for (int i = static_cast<int>(&row - layout_.rows().data()); named->title.isEmpty() && i > 0; --i) named = &layout_.rows()[static_cast<std::size_t>(i - 1)];
+    for (int i = static_cast<int>(&row - layout_.rows().data()); named->title.isEmpty() && i > 0; --i)
+        named = &layout_.rows()[static_cast<std::size_t>(i - 1)];
     parts << named->title;
     if (!row.detail.isEmpty()) parts << row.detail;
     if (row.lane != nullptr) {
@@ -277,7 +288,8 @@ QString TimelineWidget::span_text(SpanPlace span) {
     if (painter_.names() == nullptr) return {};
     const QString name = painter_.names()->full(span.lane->names[span.at]);
     return tr("%1, %2, %3, starts at %4")
-        .arg(name.isEmpty() ? tr("(no name)") : name, kind_text(span.lane->kinds[span.at]), duration_text(span.range().duration()), time_text(span.range().start));
+        .arg(name.isEmpty() ? tr("(no name)") : name, kind_text(span.lane->kinds[span.at]), duration_text(span.range().duration()),
+             time_text(span.range().start));
 }
 
 }  // namespace faultline

@@ -33,7 +33,7 @@ public:
     /// The span painted at a point of the viewport, and how many spans its block stands for.
     struct Hit {
         int row = -1;
-        const Block* block = nullptr;   ///< valid until the next change of the range
+        const Block* block = nullptr;  ///< valid until the next change of the range
         std::optional<SpanPlace> span;
         [[nodiscard]] explicit operator bool() const noexcept { return span.has_value(); }
     };
@@ -110,9 +110,9 @@ private:
     RowChoices choices_;
     RowLayout layout_;
     const LoadedCapture* laid_out_ = nullptr;
-    bool stale_ = true;              ///< the painted image no longer shows the state
+    bool stale_ = true;  ///< the painted image no longer shows the state
     int current_row_ = -1;
-    TimeNs anchor_ = 0;              ///< where up and down stay in time
+    TimeNs anchor_ = 0;  ///< where up and down stay in time
     QTimer settle_;
     QTimer hover_timer_;
     Drag drag_ = Drag::none;
@@ -125,7 +125,7 @@ private:
     QPoint pointer_;
     QRect hover_rect_;
     QString hover_text_;
-    bool own_selection_ = false;     ///< the selection comes from here: nothing has to be scrolled into sight
+    bool own_selection_ = false;  ///< the selection comes from here: nothing has to be scrolled into sight
 };
 
 }  // namespace faultline
