@@ -60,11 +60,7 @@ int run_gui(int& argc, char** argv, const GuiOptions& options) {
     QApplication::setWindowIcon(program_icon());
     const Settings settings;
     apply_theme(application, settings.theme());
-    if (const int change = settings.text_size_change(); change != 0) {
-        QFont font = QApplication::font();
-        font.setPointSizeF(font.pointSizeF() + change);
-        QApplication::setFont(font);
-    }
+    apply_text_size(application, settings.text_size_change());
 
     QStringList files;
     for (const std::string& file : options.files) files += decoded(file);

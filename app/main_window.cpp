@@ -271,11 +271,8 @@ void MainWindow::set_theme(Theme theme) {
 }
 
 void MainWindow::change_text_size(int points) {
-    QFont font = QApplication::font();
-    const int before = settings_.text_size_change();
     settings_.set_text_size_change(points);
-    font.setPointSizeF(font.pointSizeF() + settings_.text_size_change() - before);
-    QApplication::setFont(font);
+    apply_text_size(*qApp, settings_.text_size_change());
 }
 
 void MainWindow::zoom_to_selection() {

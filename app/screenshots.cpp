@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QDir>
+#include <QDockWidget>
 #include <QEventLoop>
 #include <QPixmap>
 #include <QTabWidget>
@@ -100,6 +101,7 @@ int write_screenshots(MainWindow& window, const QString& file, const QString& fo
     Session& session = *window.session();
     const LoadedCapture& capture = *session.capture();
 
+    window.ledger_dock()->hide();
     bool written = true;
     if (const auto kernel = longest_kernel(capture)) {
         const TimeRange time = session.span_time(*kernel).value_or(TimeRange{});

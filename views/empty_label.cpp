@@ -9,6 +9,7 @@ QLabel* empty_label(QWidget* parent) {
     label->setWordWrap(true);
     label->setAlignment(Qt::AlignCenter);
     label->setMargin(18);
+    label->setMinimumWidth(1);  // a long word never widens a dock
     label->setForegroundRole(QPalette::PlaceholderText);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     return label;

@@ -2,7 +2,9 @@
 
 #include <QApplication>
 #include <QCoreApplication>
+#include <QFont>
 #include <QStyleFactory>
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -182,6 +184,18 @@ void apply_theme(QApplication& application, Theme theme) {
     application.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     application.setPalette(theme_palette(dark));
     application.setStyleSheet(style_sheet(dark));
+}
+
+void apply_text_size(QApplication& application, int change) {
+    constexpr const char* kSystemPoints = "faultline.system_points";
+    if (!application.property(kSystemPoints).isValid()) application.setProperty(kSystemPoints, QApplication::font().pointSizeF());
+    QFont font = QApplication::font();
+    font.setPointSizeF(std::max(4.0, application.property(kSystemPoints).toDouble() + change));
+    // While a style sheet is set, widgets do not follow the font of the application.
+    const QString sheet = application.styleSheet();
+    application.setStyleSheet({});
+    QApplication::setFont(font);
+    application.setStyleSheet(sheet);
 }
 
 QColor kind_colour(SpanKind kind, bool collective, bool dark) {

@@ -20,6 +20,8 @@ enum class Theme { system, light, dark };
 
 [[nodiscard]] bool is_dark(const QPalette& palette);
 [[nodiscard]] QPalette theme_palette(bool dark);
+/// Points added to the text size that the platform gave at start. Kept with the application; fonts of widgets follow.
+void apply_text_size(QApplication& application, int change);
 /// Fusion with our palette and style sheet. `system` follows the palette the platform gave at start.
 void apply_theme(QApplication& application, Theme theme);
 

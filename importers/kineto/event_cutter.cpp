@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongEvent = 16 * 1024;  // such an event may have swallowed others
 
-/// What events begin with before any was read.
+/// What events of most producers begin with, whether or not one of them was read already.
 constexpr std::array<std::string_view, 7> kUsualFirstKeys = {"ph", "name", "pid", "cat", "tid", "ts", "args"};
 
 /// Members of the top level that are known to stand behind the events; needed only where the list's closing bracket is missing.
@@ -69,9 +69,8 @@ void EventCutter::expect_damage() noexcept { run_bytes_ = std::max<std::size_t>(
 // ---- where events begin ----
 
 bool EventCutter::is_first_key(std::string_view key) const noexcept {
-    if (key == "ph") return true;  // many files have events of both kinds, and the other one may not have come yet
-    if (first_keys_.empty()) return std::find(kUsualFirstKeys.begin(), kUsualFirstKeys.end(), key) != kUsualFirstKeys.end();
-    return std::find(first_keys_.begin(), first_keys_.end(), key) != first_keys_.end();
+    // Many files have events of several kinds, and those that begin with "ph" may not have come yet.
+    return key == "ph" || std::find(first_keys_.begin(), first_keys_.end(), key) != first_keys_.end();
 }
 
 void EventCutter::learn(const CutEvent& event) {
@@ -89,12 +88,14 @@ void EventCutter::learn(const CutEvent& event) {
 
 bool EventCutter::starts_event(const char* brace, const char* end) const noexcept {
     const char* const quote = skip_json_space(brace + 1, end);
-    return quote != end && *quote == '"' && is_first_key(key_at(quote, std::min(end, quote + kLookAhead)));
+    if (quote == end || *quote != '"') return false;
+    const std::string_view key = key_at(quote, std::min(end, quote + kLookAhead));
+    if (is_first_key(key)) return true;
+    return std::find(kUsualFirstKeys.begin(), kUsualFirstKeys.end(), key) != kUsualFirstKeys.end() && holds_phase(brace, end);
 }
 
-/// Arguments may begin with the same keys as events, but only events have a phase: for places where no border says what begins.
-bool EventCutter::starts_whole_event(const char* brace, const char* end) const noexcept {
-    if (!starts_event(brace, end)) return false;
+/// Arguments may begin with the same keys as events, but only events have a phase.
+bool EventCutter::holds_phase(const char* brace, const char* end) noexcept {
     ScanState scan;
     const char* const limit = std::min(end, brace + kLongEvent);
     const char* const after = scan_object(scan, brace, limit);
@@ -112,7 +113,7 @@ const char* EventCutter::find_event(const char* from, const char* end) const noe
         if (before == from || (before[-1] != ',' && before[-1] != '}') || !starts_event(p, end)) continue;
         const char* closing = before - 1;
         while (closing != from && (*closing == ',' || static_cast<unsigned char>(*closing) <= ' ')) --closing;
-        if (*closing == '}' || (count_phases(from, p) > 0 && starts_whole_event(p, end))) return p;
+        if (*closing == '}' || (count_phases(from, p) > 0 && holds_phase(p, end))) return p;
     }
     return nullptr;
 }
@@ -146,7 +147,7 @@ EventCutter::Gap EventCutter::look_behind(const CutWindow& window, const char* b
 EventCutter::Gap EventCutter::look_behind_oddly(const CutWindow& window, std::string_view event, const char* at) const noexcept {
     if (at == window.end || *at == ']' || *at == '}') return Gap::good;
     if (count_phases(event.data(), event.data() + event.size()) == 0) return Gap::lost;
-    if (*at == '{' && starts_whole_event(at, window.end)) return Gap::good;
+    if (*at == '{' && starts_event(at, window.end) && holds_phase(at, window.end)) return Gap::good;
     if (*at != ',') {
         const std::string_view ahead(at, std::min<std::size_t>(kLookAhead, static_cast<std::size_t>(window.end - at)));
         const std::string_view junk = ahead.substr(0, ahead.find('{', 1));

@@ -114,7 +114,7 @@ private:
     Piece enter_events(CutWindow& window, const char* first);
     [[nodiscard]] const char* find_event(const char* from, const char* end) const noexcept;
     [[nodiscard]] bool starts_event(const char* brace, const char* end) const noexcept;
-    [[nodiscard]] bool starts_whole_event(const char* brace, const char* end) const noexcept;
+    [[nodiscard]] static bool holds_phase(const char* brace, const char* end) noexcept;
     [[nodiscard]] bool is_first_key(std::string_view key) const noexcept;
 
     Where where_ = Where::start;

@@ -171,6 +171,16 @@ private Q_SLOTS:
         QCOMPARE(window.notices()->count(), 1);  // the second of the two was left out
     }
 
+    void a_long_step_name_does_not_widen_the_docks() {
+        MainWindow window;
+        window.show();
+        open(window);
+        window.session()->select_step(window.session()->capture()->steps[0].id);
+        QTRY_VERIFY(window.inspector()->chain_page()->model()->node_count() > 0);
+        const int room = QFontMetrics(window.font()).horizontalAdvance(QString::fromStdString(window.session()->capture()->steps[0].name));
+        QVERIFY(window.inspector()->minimumSizeHint().width() < room + 60);
+    }
+
     void no_steps_are_explained() {
         const QString host = dir_.filePath(QStringLiteral("host.faultline"));
         QVERIFY(test::write_host_only(host));
@@ -222,11 +232,11 @@ private Q_SLOTS:
         QVERIFY(Settings().theme() == Theme::dark);
         window.actions()->theme_light->trigger();
         QVERIFY(!is_dark(QApplication::palette()));
-        const qreal before = QApplication::font().pointSizeF();
+        const qreal before = window.step_list()->table()->font().pointSizeF();
         for (int i = 0; i < 3; ++i) window.actions()->larger->trigger();
-        QCOMPARE(QApplication::font().pointSizeF(), before + 3);
+        QCOMPARE(window.step_list()->table()->font().pointSizeF(), before + 3);
         window.actions()->usual_size->trigger();
-        QCOMPARE(QApplication::font().pointSizeF(), before);
+        QCOMPARE(window.step_list()->table()->font().pointSizeF(), before);
     }
 
     void text_stands_out_from_its_background() {

@@ -220,6 +220,16 @@ private Q_SLOTS:
         QCOMPARE(c.members.size(), std::size_t{1});
     }
 
+    /// Metadata events begin with another key, which was not met before the damage.
+    void finds_events_of_another_kind() {
+        const std::string names = R"({"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "python"}},)" + std::string("\n") +
+                                  R"({"name": "process_labels", "ph": "M", "pid": 1, "args": {"labels": "CPU"}})";
+        const std::string damaged = "{\"ph\": \"X\", \"name\": open\", \"ts\": 1}";
+        const Cut c = cut("[" + events(20) + ",\n" + damaged + ",\n" + names + "]");
+        QCOMPARE(c.lost, std::uint64_t{1});
+        QCOMPARE(c.events.size(), std::size_t{22});
+    }
+
     void flags_control_bytes() {
         EventCutter cutter;
         std::string text =

@@ -29,7 +29,7 @@ private Q_SLOTS:
         model.set_capture(capture_.get());
         QCOMPARE(model.rowCount(), 2);
         const auto cell = [&](int row, int column) { return model.index(row, column).data().toString(); };
-        QCOMPARE(cell(0, StepTableModel::step_column), QStringLiteral("execute_context_0(0)_generation_3(3)"));
+        QCOMPARE(cell(0, StepTableModel::step_column), QStringLiteral("1 · execute_context_0(0)_generation_3(3)"));
         QCOMPARE(cell(0, StepTableModel::phase_column), QStringLiteral("decode"));
         QCOMPARE(cell(0, StepTableModel::tokens_column), QStringLiteral("3"));
         QCOMPARE(cell(0, StepTableModel::kernels_column), QStringLiteral("3"));

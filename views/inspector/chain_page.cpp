@@ -1,12 +1,15 @@
 #include "views/inspector/chain_page.h"
 
+#include <QEvent>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollBar>
 #include <QStackedLayout>
+#include <QStyle>
 #include <QTreeView>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "views/banner.h"
 #include "views/breakable.h"
@@ -55,11 +58,6 @@ ChainPage::ChainPage(Session* session, QWidget* parent)
     tree_->setTextElideMode(Qt::ElideMiddle);
     tree_->header()->setStretchLastSection(false);
     tree_->header()->setSectionResizeMode(QHeaderView::Interactive);
-    tree_->header()->resizeSection(ChainModel::name_column, 220);
-    tree_->header()->resizeSection(ChainModel::layer_column, 96);
-    tree_->header()->resizeSection(ChainModel::duration_column, 84);
-    tree_->header()->resizeSection(ChainModel::start_column, 92);
-    tree_->header()->resizeSection(ChainModel::place_column, 150);
     connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& current) {
         if (following_ || !current.isValid()) return;
         const SpanId span = model_->span_at(filter_->mapToSource(current));
@@ -87,6 +85,28 @@ ChainPage::ChainPage(Session* session, QWidget* parent)
     take_selection();
 }
 
+void ChainPage::fit_columns() {
+    // Layer and duration in sight, the name takes the rest; the other columns are one scroll away.
+    const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
+    QHeaderView* header = tree_->header();
+    const int room = width() - 20 - style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, tree_) - 6;
+    header->resizeSection(ChainModel::layer_column, em * 8);
+    header->resizeSection(ChainModel::duration_column, em * 7);
+    header->resizeSection(ChainModel::start_column, em * 8);
+    header->resizeSection(ChainModel::place_column, em * 16);
+    header->resizeSection(ChainModel::name_column, std::clamp(room - em * 15, em * 10, em * 60));
+}
+
+void ChainPage::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fit_columns();
+}
+
+void ChainPage::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange) fit_columns();
+}
+
 void ChainPage::show_message(const QString& text) {
     empty_->setText(text);
     stack_->setCurrentIndex(0);
@@ -110,7 +130,7 @@ void ChainPage::take_selection() {
 void ChainPage::load(const Step& step) {
     shown_ = step.id;
     model_->set_chain(nullptr, nullptr);
-    show_message(tr("Reading the chain of %1…").arg(QString::fromStdString(step.name)));
+    show_message(tr("Reading the chain of %1…").arg(breakable(QString::fromStdString(step.name))));
     job_.start<LoadedChain>([path = session_->capture()->path, id = step.id](const Progress&) { return read_chain(path, id); }, this,
                             [this](LoadedChain chain) {
                                 if (!chain) return show_message(error_text(chain.error()));

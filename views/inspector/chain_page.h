@@ -22,7 +22,12 @@ public:
     [[nodiscard]] ChainModel* model() const { return model_; }
     [[nodiscard]] QTreeView* tree() const { return tree_; }
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
 private:
+    void fit_columns();
     void take_selection();
     void load(const Step& step);
     void show_message(const QString& text);

@@ -1,11 +1,13 @@
 #include "views/steps/step_list.h"
 
 #include <QApplication>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QStackedLayout>
+#include <QStyle>
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -48,7 +50,6 @@ StepList::StepList(Session* session, QWidget* parent)
     table_->setTabKeyNavigation(false);
     table_->setWordWrap(false);
     table_->verticalHeader()->hide();
-    table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 10);
     table_->horizontalHeader()->setHighlightSections(false);
     table_->horizontalHeader()->setSectionsMovable(true);
     connect(table_->horizontalHeader(), &QHeaderView::sectionResized, this, [this] {
@@ -87,6 +88,7 @@ void StepList::show_capture() {
     }
     stack_->setCurrentIndex(1);
     table_->resizeColumnsToContents();
+    table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 10);
     columns_by_hand_ = false;
     fit_columns();
 }
@@ -97,9 +99,20 @@ void StepList::fit_columns() {
     const QHeaderView* header = table_->horizontalHeader();
     const int rest = header->sectionSize(StepTableModel::duration_column) + header->sectionSize(StepTableModel::busy_column) +
                      header->sectionSize(StepTableModel::phase_column);
+    const int room = width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, table_) - 6;
     fitting_ = true;
-    table_->setColumnWidth(StepTableModel::step_column, std::clamp(table_->viewport()->width() - rest, 110, 420));
+    table_->setColumnWidth(StepTableModel::step_column, std::clamp(room - rest, 110, 420));
     fitting_ = false;
+}
+
+void StepList::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() != QEvent::FontChange && event->type() != QEvent::StyleChange) return;
+    table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 10);
+    if (model_->rowCount() > 0 && !columns_by_hand_) {
+        table_->resizeColumnsToContents();
+        fit_columns();
+    }
 }
 
 void StepList::resizeEvent(QResizeEvent* event) {

@@ -27,9 +27,10 @@ public Q_SLOTS:
     /// Chooses the next (+1) or previous (-1) step in the order shown.
     void choose_neighbour(int direction);
 
-    [[nodiscard]] QSize sizeHint() const override { return {410, 500}; }   ///< how wide its dock is at first
+    [[nodiscard]] QSize sizeHint() const override { return {420, 500}; }   ///< how wide its dock is at first
 
 protected:
+    void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 
 private:

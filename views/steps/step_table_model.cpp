@@ -13,9 +13,9 @@ namespace faultline {
 
 namespace {
 
-/// An inferred step is often called after a Python frame, whose path says less than its function.
+/// The id that commands take, then the name. An inferred step is often called after a Python frame, whose path says less than its function.
 QString shown_name(const Step& step) {
-    return short_name(step.inferred && step.name.find(".py(") != std::string::npos ? SpanKind::python : SpanKind::range, step.name);
+    return QString::number(index_of(step.id)) + QStringLiteral(" · ") + short_name(step.inferred && step.name.find(".py(") != std::string::npos ? SpanKind::python : SpanKind::range, step.name);
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ QString whole_text(TimeNs t, const Unit& unit) {
 QString step_label(const Step& step) {
     QStringList parts;
     if (step.phase != StepPhase::other) parts << phase_text(step.phase);
-    if (step.tokens) parts << Ruler::tr("%1 tokens").arg(count_text(*step.tokens));
-    if (step.batch) parts << Ruler::tr("%1 requests").arg(count_text(*step.batch));
+    if (step.tokens) parts << (*step.tokens == 1 ? Ruler::tr("1 token") : Ruler::tr("%1 tokens").arg(count_text(*step.tokens)));
+    if (step.batch) parts << (*step.batch == 1 ? Ruler::tr("1 request") : Ruler::tr("%1 requests").arg(count_text(*step.batch)));
     if (parts.isEmpty()) parts << short_name(SpanKind::python, step.name);
     return parts.join(QStringLiteral(" · "));
 }
