@@ -13,7 +13,7 @@ namespace faultline {
 namespace {
 // Not "icon": QAction has a property of that name.
 constexpr const char* kIcon = "icon_name";
-}
+}  // namespace
 
 Actions::Actions(QWidget* window) : QObject(window), window_(window) {
     open = add(tr("&Open…"), {QKeySequence::Open}, QStringLiteral("open"));
@@ -55,7 +55,8 @@ Actions::Actions(QWidget* window) : QObject(window), window_(window) {
     to_launched = add(tr("To what it la&unched"), {QKeySequence(Qt::Key_BracketRight), QKeySequence(Qt::ALT | Qt::Key_Down)});
 
     capture_help = add(tr("&How to capture"), {QKeySequence(Qt::Key_F1)}, QStringLiteral("help"));
-    keys = add(tr("&Keys"), {QKeySequence(Qt::Key_Question), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Slash), QKeySequence(Qt::CTRL | Qt::Key_Question)});
+    keys = add(tr("&Keys"), {QKeySequence(Qt::Key_Question), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Slash),
+                             QKeySequence(Qt::CTRL | Qt::Key_Question)});
     about = add(tr("&About Faultline"));
     take_icons();
 }

@@ -22,21 +22,23 @@ void CaptureOpener::open(const QStringList& paths) {
         return;
     }
     if (paths.size() > 1)
-        Q_EMIT left_out(tr("One capture is shown at a time: %1 was opened, the rest was left out.").arg(QFileInfo(captures.front()).fileName()));
+        Q_EMIT left_out(
+            tr("One capture is shown at a time: %1 was opened, the rest was left out.").arg(QFileInfo(captures.front()).fileName()));
     load(captures.front());
 }
 
 void CaptureOpener::load(const QString& path) {
     Q_EMIT loading_started(path);
-    job_.start<LoadResult>([path = encoded(QFileInfo(path).absoluteFilePath())](const Progress& progress) { return load_capture(path, progress); }, this,
-                           [this, path](LoadResult result) {
-                               if (!result) {
-                                   Q_EMIT failed(result.error(), path);
-                                   return;
-                               }
-                               session_->set_capture(std::move(*result));
-                               Q_EMIT loaded(path);
-                           });
+    job_.start<LoadResult>(
+        [path = encoded(QFileInfo(path).absoluteFilePath())](const Progress& progress) { return load_capture(path, progress); }, this,
+        [this, path](LoadResult result) {
+            if (!result) {
+                Q_EMIT failed(result.error(), path);
+                return;
+            }
+            session_->set_capture(std::move(*result));
+            Q_EMIT loaded(path);
+        });
 }
 
 void CaptureOpener::import(const QStringList& inputs, bool at_once) {

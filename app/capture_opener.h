@@ -19,7 +19,7 @@ public:
     /// The import dialog is shown over `window`.
     CaptureOpener(Session* session, QWidget* window);
     [[nodiscard]] bool loading() const { return job_.running(); }
-    [[nodiscard]] ImportDialog* import_dialog() const { return dialog_; }   ///< null while it is closed
+    [[nodiscard]] ImportDialog* import_dialog() const { return dialog_; }  ///< null while it is closed
 
 public Q_SLOTS:
     /// Opens the first capture among them; where there is none, imports them all into a new one.
@@ -30,10 +30,10 @@ public Q_SLOTS:
 
 Q_SIGNALS:
     void loading_started(const QString& path);
-    void loaded(const QString& path);             ///< the session has it
+    void loaded(const QString& path);  ///< the session has it
     void failed(const faultline::Error& error, const QString& path);
-    void imported(const faultline::ImportSummary& summary);   ///< before the capture is loaded
-    void left_out(const QString& sentence);       ///< something that was given is not used, and why
+    void imported(const faultline::ImportSummary& summary);  ///< before the capture is loaded
+    void left_out(const QString& sentence);                  ///< something that was given is not used, and why
 
 private:
     Session* session_;

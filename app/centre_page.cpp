@@ -23,7 +23,8 @@ void CentrePage::show_findings() {
     banners_->clear();
     if (session_->capture() == nullptr) return;
     std::vector<HealthFinding> findings = session_->capture()->health;
-    std::stable_sort(findings.begin(), findings.end(), [](const HealthFinding& a, const HealthFinding& b) { return a.severity > b.severity; });
+    std::stable_sort(findings.begin(), findings.end(),
+                     [](const HealthFinding& a, const HealthFinding& b) { return a.severity > b.severity; });
     for (const HealthFinding& finding : findings)
         banners_->add(finding.severity, QString::fromStdString(finding.sentence), QString::fromStdString(finding.code));
 }

@@ -26,7 +26,8 @@ QString find_sample(const std::string& given) {
     if (!given.empty()) return decoded(given);
     const QString here = QCoreApplication::applicationDirPath();
     const QString name = QStringLiteral("faultline-sample.json.gz");
-    for (const QString& place : {here + QStringLiteral("/../share/faultline/sample/"), here + QStringLiteral("/../../sample/"), here + QLatin1Char('/')})
+    for (const QString& place :
+         {here + QStringLiteral("/../share/faultline/sample/"), here + QStringLiteral("/../../sample/"), here + QLatin1Char('/')})
         if (QFile::exists(place + name)) return QFileInfo(place + name).canonicalFilePath();
     return {};
 }
@@ -34,7 +35,8 @@ QString find_sample(const std::string& given) {
 /// Qt ends the program by abort() where it cannot reach a display; a person should read a sentence and get exit status 6 instead.
 void say_why_there_is_no_window(QtMsgType type, const QMessageLogContext&, const QString&) {
     if (type != QtFatalMsg) return;  // the plugin's own lines say nothing more
-    std::fputs("faultline: there is no display for the window. Use a command (see: faultline help), or set DISPLAY or WAYLAND_DISPLAY.\n", stderr);
+    std::fputs("faultline: there is no display for the window. Use a command (see: faultline help), or set DISPLAY or WAYLAND_DISPLAY.\n",
+               stderr);
     std::fflush(stderr);
     std::_Exit(exit_status(ErrorCode::unavailable));
 }

@@ -94,7 +94,8 @@ void show_keys(const Actions& actions, QWidget* window) {
     right->setSpacing(20);
     left->addWidget(key_block(tr("Timeline"), timeline_keys(), dialog));
     const auto sections = actions.sections();
-    for (std::size_t i = 0; i < sections.size(); ++i) (i == 0 ? left : right)->addWidget(key_block(sections[i].title, rows_of(sections[i]), dialog));
+    for (std::size_t i = 0; i < sections.size(); ++i)
+        (i == 0 ? left : right)->addWidget(key_block(sections[i].title, rows_of(sections[i]), dialog));
     left->addStretch(1);
     right->addStretch(1);
     columns->addLayout(left, 1);
@@ -122,7 +123,8 @@ void show_about(QWidget* window) {
                                "<p>Finds out why a request or a step of LLM inference was slow or wrong.</p>"
                                "<p>Everything stays on this computer: the program holds no network code and sends nothing anywhere.</p>"
                                "<p>Free software under the Apache License 2.0. Built with Qt %2 and SQLite.</p>")
-                                .arg(QCoreApplication::applicationVersion(), QString::fromLatin1(qVersion())), dialog);
+                                .arg(QCoreApplication::applicationVersion(), QString::fromLatin1(qVersion())),
+                            dialog);
     text->setWordWrap(true);
     text->setMinimumWidth(380);
     text->setTextInteractionFlags(Qt::TextSelectableByMouse);

@@ -215,12 +215,14 @@ void ImportDialog::show_plan(std::vector<PlannedInput> plan, bool at_once) {
     plan_ = std::move(plan);
     inputs_->clear();
     for (const PlannedInput& input : plan_) {
-        auto* item = new QTreeWidgetItem(inputs_, {QFileInfo(input.path).fileName(), input.usable() ? input.format : tr("cannot be imported"),
-                                                   input.bytes > 0 ? bytes_text(input.bytes) : QString()});
+        auto* item =
+            new QTreeWidgetItem(inputs_, {QFileInfo(input.path).fileName(), input.usable() ? input.format : tr("cannot be imported"),
+                                          input.bytes > 0 ? bytes_text(input.bytes) : QString()});
         item->setToolTip(0, input.path);
         item->setToolTip(1, input.usable() ? input.format : input.trouble);
         item->setTextAlignment(2, Qt::AlignRight | Qt::AlignVCenter);
-        if (!input.usable()) banners_->add(Severity::error, QFileInfo(input.path).fileName() + QStringLiteral(": ") + input.trouble, input.path);
+        if (!input.usable())
+            banners_->add(Severity::error, QFileInfo(input.path).fileName() + QStringLiteral(": ") + input.trouble, input.path);
     }
     take_state();
     if (at_once && can_start() && !QFileInfo::exists(target())) start();
@@ -232,7 +234,8 @@ void ImportDialog::choose_files() {
 }
 
 void ImportDialog::choose_folder() {
-    const QString folder = QFileDialog::getExistingDirectory(this, tr("Add a folder"), paths_.isEmpty() ? QString() : QFileInfo(paths_.front()).absolutePath());
+    const QString folder = QFileDialog::getExistingDirectory(this, tr("Add a folder"),
+                                                             paths_.isEmpty() ? QString() : QFileInfo(paths_.front()).absolutePath());
     if (!folder.isEmpty()) add_inputs({folder});
 }
 
@@ -261,7 +264,8 @@ void ImportDialog::remove_chosen() {
 }
 
 bool ImportDialog::can_start() const {
-    return !running() && !plan_.empty() && !target().isEmpty() && std::any_of(plan_.begin(), plan_.end(), [](const PlannedInput& i) { return i.usable(); });
+    return !running() && !plan_.empty() && !target().isEmpty() &&
+           std::any_of(plan_.begin(), plan_.end(), [](const PlannedInput& i) { return i.usable(); });
 }
 
 void ImportDialog::take_state() {
@@ -277,9 +281,11 @@ void ImportDialog::take_state() {
     cancel_->setText(runs ? tr("Cancel the import") : tr("Close"));
     cancel_->setEnabled(true);
     if (exists)
-        target_note_->setText(tr("This capture exists already (%1).").arg(QLocale().toString(QFileInfo(target()).lastModified(), QLocale::ShortFormat)));
+        target_note_->setText(
+            tr("This capture exists already (%1).").arg(QLocale().toString(QFileInfo(target()).lastModified(), QLocale::ShortFormat)));
     else if (target_note_->property("elsewhere").toBool())
-        target_note_->setText(tr("The folder of the inputs cannot be written to, so the capture goes to the cache folder. Choose another place to keep it."));
+        target_note_->setText(
+            tr("The folder of the inputs cannot be written to, so the capture goes to the cache folder. Choose another place to keep it."));
     else
         target_note_->setText(paths_.isEmpty() ? QString() : tr("The inputs stay as they are."));
 }
@@ -316,7 +322,8 @@ void ImportDialog::show_progress(const ProgressReport& report) {
         figures += tr("%1 of %2").arg(bytes(report.bytes_done), bytes(report.bytes_total));
         const auto elapsed = static_cast<double>(clock_.elapsed());
         if (elapsed > 1000 && done > 0.02)
-            figures += tr("%1 left to read").arg(duration_text(static_cast<TimeNs>(elapsed * (1 - done) / done / 1000 + 0.5) * 1'000'000'000));
+            figures +=
+                tr("%1 left to read").arg(duration_text(static_cast<TimeNs>(elapsed * (1 - done) / done / 1000 + 0.5) * 1'000'000'000));
     } else {
         bar_->setRange(0, 0);
         if (report.bytes_done > 0) figures += bytes(report.bytes_done);

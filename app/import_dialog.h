@@ -35,7 +35,7 @@ public:
 
 public Q_SLOTS:
     void start();
-    void reject() override;   ///< cancels what runs; closes when nothing does
+    void reject() override;  ///< cancels what runs; closes when nothing does
 
 Q_SIGNALS:
     /// Once the capture is there.
@@ -67,7 +67,7 @@ private:
     Job import_;
     QStringList paths_;
     std::vector<PlannedInput> plan_;
-    bool target_is_ours_ = true;   ///< the target was proposed, not chosen
+    bool target_is_ours_ = true;  ///< the target was proposed, not chosen
     QElapsedTimer clock_;
     QElapsedTimer shown_;
 

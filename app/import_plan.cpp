@@ -75,7 +75,8 @@ std::vector<PlannedInput> plan_inputs(const QStringList& paths) {
 PlannedTarget plan_target(const QStringList& inputs) {
     if (inputs.isEmpty()) return {};
     const QFileInfo first(inputs.front());
-    const QString name = (inputs.size() > 1 && !first.isDir() ? first.absoluteDir().dirName() : stem(first.fileName())) + QStringLiteral(".faultline");
+    const QString name =
+        (inputs.size() > 1 && !first.isDir() ? first.absoluteDir().dirName() : stem(first.fileName())) + QStringLiteral(".faultline");
     const QString folder = first.absolutePath();
     if (QFileInfo(folder).isWritable()) return {folder + QLatin1Char('/') + name, false};
     const QString cache = QStandardPaths::writableLocation(QStandardPaths::CacheLocation) + QStringLiteral("/captures");

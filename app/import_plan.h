@@ -10,8 +10,8 @@ namespace faultline {
 /// An input as the sniffing found it.
 struct PlannedInput {
     QString path;
-    QString format;       ///< title of the importer; empty where none knows it
-    QString trouble;      ///< why it cannot be imported; empty where it can
+    QString format;   ///< title of the importer; empty where none knows it
+    QString trouble;  ///< why it cannot be imported; empty where it can
     qint64 bytes = 0;
     [[nodiscard]] bool usable() const { return trouble.isEmpty(); }
 };
@@ -21,7 +21,7 @@ struct PlannedInput {
 
 struct PlannedTarget {
     QString path;
-    bool elsewhere = false;   ///< the folder of the inputs cannot be written, so it goes to the cache folder
+    bool elsewhere = false;  ///< the folder of the inputs cannot be written, so it goes to the cache folder
 };
 
 /// "run.pt.trace.json.gz" becomes "run.faultline" beside it; several inputs take the name of their folder.

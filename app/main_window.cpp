@@ -47,7 +47,11 @@ QStringList local_files(const QMimeData* data) {
 }  // namespace
 
 MainWindow::MainWindow(const QString& sample, QWidget* parent)
-    : QMainWindow(parent), sample_(sample), session_(new Session(this)), actions_(new Actions(this)), opener_(new CaptureOpener(session_, this)) {
+    : QMainWindow(parent),
+      sample_(sample),
+      session_(new Session(this)),
+      actions_(new Actions(this)),
+      opener_(new CaptureOpener(session_, this)) {
     setWindowTitle(tr("Faultline"));
     setWindowIcon(program_icon());
     setAcceptDrops(true);
@@ -77,7 +81,10 @@ MainWindow::MainWindow(const QString& sample, QWidget* parent)
     take_state();
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow() {
+    // The docks hide as they go, and there is no window left then to take notice.
+    for (QDockWidget* dock : {steps_dock_, inspector_dock_, ledger_dock_}) dock->disconnect(this);
+}
 
 void MainWindow::build_centre() {
     auto* middle = new QWidget(this);
@@ -159,7 +166,8 @@ void MainWindow::connect_files() {
 }
 
 void MainWindow::connect_edit() {
-    connect(actions_->copy_name, &QAction::triggered, this, [this] { QApplication::clipboard()->setText(inspector_->selection_page()->name()); });
+    connect(actions_->copy_name, &QAction::triggered, this,
+            [this] { QApplication::clipboard()->setText(inspector_->selection_page()->name()); });
     connect(actions_->clear_selection, &QAction::triggered, this, [this] {
         // The selection first, the mark with the next press.
         if (session_->selected_span() || session_->selected_step())
@@ -177,7 +185,8 @@ void MainWindow::connect_view() {
     connect(actions_->larger, &QAction::triggered, this, [this] { change_text_size(settings_.text_size_change() + 1); });
     connect(actions_->smaller, &QAction::triggered, this, [this] { change_text_size(settings_.text_size_change() - 1); });
     connect(actions_->usual_size, &QAction::triggered, this, [this] { change_text_size(0); });
-    connect(actions_->full_screen, &QAction::triggered, this, [this](bool on) { setWindowState(on ? windowState() | Qt::WindowFullScreen : windowState() & ~Qt::WindowFullScreen); });
+    connect(actions_->full_screen, &QAction::triggered, this,
+            [this](bool on) { setWindowState(on ? windowState() | Qt::WindowFullScreen : windowState() & ~Qt::WindowFullScreen); });
     connect(actions_->reset_layout, &QAction::triggered, this, [this] {
         settings_.forget_window();
         restoreState(usual_layout_, kLayoutVersion);
@@ -186,7 +195,10 @@ void MainWindow::connect_view() {
     connect(actions_->theme_light, &QAction::triggered, this, [this] { set_theme(Theme::light); });
     connect(actions_->theme_dark, &QAction::triggered, this, [this] { set_theme(Theme::dark); });
     const Theme theme = settings_.theme();
-    (theme == Theme::light ? actions_->theme_light : theme == Theme::dark ? actions_->theme_dark : actions_->theme_system)->setChecked(true);
+    (theme == Theme::light  ? actions_->theme_light
+     : theme == Theme::dark ? actions_->theme_dark
+                            : actions_->theme_system)
+        ->setChecked(true);
 }
 
 void MainWindow::connect_go() {
@@ -341,7 +353,8 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
     const QStringList files = local_files(event->mimeData());
     if (files.isEmpty()) return;
     event->acceptProposedAction();
-    status_->showMessage(files.size() == 1 ? tr("Drop to open %1").arg(QFileInfo(files.front()).fileName()) : tr("Drop to open %1 files").arg(files.size()));
+    status_->showMessage(files.size() == 1 ? tr("Drop to open %1").arg(QFileInfo(files.front()).fileName())
+                                           : tr("Drop to open %1 files").arg(files.size()));
 }
 
 void MainWindow::dragLeaveEvent(QDragLeaveEvent* event) {

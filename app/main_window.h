@@ -39,7 +39,7 @@ public:
     [[nodiscard]] QDockWidget* ledger_dock() const { return ledger_dock_; }
     [[nodiscard]] StatusLine* status_line() const { return status_; }
     [[nodiscard]] CentrePage* centre() const { return centre_; }
-    [[nodiscard]] BannerStack* notices() const { return notices_; }   ///< over whatever page is shown: what could not be opened
+    [[nodiscard]] BannerStack* notices() const { return notices_; }  ///< over whatever page is shown: what could not be opened
     [[nodiscard]] Actions* actions() const { return actions_; }
     /// Opens the ledger's dock and brings it to the front.
     void show_ledger();
@@ -90,8 +90,8 @@ private:
     QDockWidget* ledger_dock_ = nullptr;
     StatusLine* status_ = nullptr;
     QByteArray usual_layout_;
-    QString left_out_;                ///< what was given beside the capture that is being opened
-    bool show_ledger_next_ = false;   ///< the import that is being opened repaired or dropped something
+    QString left_out_;               ///< what was given beside the capture that is being opened
+    bool show_ledger_next_ = false;  ///< the import that is being opened repaired or dropped something
 };
 
 }  // namespace faultline

@@ -9,6 +9,7 @@
 #include <QTimer>
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "app/capture_opener.h"
 #include "app/main_window.h"
@@ -23,7 +24,7 @@ namespace {
 
 constexpr int kWidth = 1600;
 constexpr int kHeight = 1000;
-constexpr int kSettleMs = 900;   ///< what is computed off the GUI thread arrives, and the last frame is painted
+constexpr int kSettleMs = 900;  ///< what is computed off the GUI thread arrives, and the last frame is painted
 
 int say(const QString& sentence, ErrorCode code) {
     std::fprintf(stderr, "faultline: %s\n", qUtf8Printable(sentence));
@@ -61,19 +62,36 @@ std::optional<Error> open_and_wait(MainWindow& window, const QString& file) {
     return error;
 }
 
-std::optional<SpanId> longest_kernel(const LoadedCapture& capture) {
-    std::optional<SpanId> longest;
+/// A kernel with the time from its launch to its end; of the kernel alone where the capture has no launch for it.
+struct ShownKernel {
+    SpanId span;
     TimeNs length = -1;
+    TimeRange with_launch;
+    bool near_launch = false;
+};
+
+/// The longest kernel; one that started soon after its launch rather than another, so that both can be seen in one picture.
+std::optional<ShownKernel> longest_kernel(const LoadedCapture& capture) {
+    constexpr TimeNs kNear = 12;  // lengths of the kernel
+    std::optional<ShownKernel> best;
     for (const TrackLanes& track : capture.index->tracks()) {
+        if (track.track.kind != TrackKind::device) continue;
+        const auto launches = capture.reader->read_column(track.track.id, Column::launch);
+        if (!launches) continue;
         for (const Lane& lane : track.lanes) {
             for (std::size_t i = 0; i < lane.size(); ++i) {
-                if (lane.kinds[i] != SpanKind::kernel || lane.ends[i] - lane.starts[i] <= length) continue;
-                length = lane.ends[i] - lane.starts[i];
-                longest = SpanId::make(track.track.id, lane.ordinals[i]);
+                const TimeNs length = lane.ends[i] - lane.starts[i];
+                if (lane.kinds[i] != SpanKind::kernel || (best && best->near_launch && length <= best->length)) continue;
+                const std::int64_t launch = (*launches)[lane.ordinals[i]];
+                const auto call = launch == kNull ? std::nullopt : capture.index->place(SpanId{launch});
+                const TimeNs from = call ? std::min(call->range().start, lane.starts[i]) : lane.starts[i];
+                const bool near_launch = call && lane.starts[i] - from <= kNear * length;
+                if (best && std::pair(near_launch, length) <= std::pair(best->near_launch, best->length)) continue;
+                best = ShownKernel{SpanId::make(track.track.id, lane.ordinals[i]), length, {from, lane.ends[i]}, near_launch};
             }
         }
     }
-    return longest;
+    return best;
 }
 
 /// The slowest step; a step that is inferred only where no other is there.
@@ -93,7 +111,8 @@ bool save(MainWindow& window, const QDir& folder, const QString& name) {
 
 int write_screenshots(MainWindow& window, const QString& file, const QString& folder) {
     const QDir dir(folder);
-    if (!dir.mkpath(QStringLiteral("."))) return say(MainWindow::tr("The folder %1 cannot be made. Choose another one.").arg(folder), ErrorCode::unwritable_output);
+    if (!dir.mkpath(QStringLiteral(".")))
+        return say(MainWindow::tr("The folder %1 cannot be made. Choose another one.").arg(folder), ErrorCode::unwritable_output);
     window.setGeometry(0, 0, kWidth, kHeight);
     window.show();
     apply_theme(*qApp, Theme::light);
@@ -104,9 +123,11 @@ int write_screenshots(MainWindow& window, const QString& file, const QString& fo
     window.ledger_dock()->hide();
     bool written = true;
     if (const auto kernel = longest_kernel(capture)) {
-        const TimeRange time = session.span_time(*kernel).value_or(TimeRange{});
-        session.select_span(*kernel);
-        session.set_range({time.start - time.duration() * 6, time.end + time.duration() * 5});
+        const TimeRange shown =
+            kernel->near_launch ? kernel->with_launch : TimeRange{kernel->with_launch.end - kernel->length, kernel->with_launch.end};
+        const TimeNs margin = std::max(kernel->length * 2, shown.duration() / 8);
+        session.select_span(kernel->span);
+        session.set_range({shown.start - margin, shown.end + margin});
     }
     written = save(window, dir, QStringLiteral("kernel-selected.png")) && written;
     if (const Step* step = slowest_step(capture)) session.select_step(step->id);
@@ -120,7 +141,9 @@ int write_screenshots(MainWindow& window, const QString& file, const QString& fo
     window.inspector()->setCurrentIndex(0);
     window.show_ledger();
     written = save(window, dir, QStringLiteral("import-ledger.png")) && written;
-    if (!written) return say(MainWindow::tr("The pictures cannot be written to %1. Choose another folder.").arg(folder), ErrorCode::unwritable_output);
+    if (!written)
+        return say(MainWindow::tr("The pictures cannot be written to %1. Choose another folder.").arg(folder),
+                   ErrorCode::unwritable_output);
     return 0;
 }
 

@@ -37,7 +37,9 @@ Theme Settings::theme() const {
 }
 
 void Settings::set_theme(Theme theme) {
-    store_.setValue(kThemeKey, theme == Theme::light ? QStringLiteral("light") : theme == Theme::dark ? QStringLiteral("dark") : QStringLiteral("system"));
+    store_.setValue(kThemeKey, theme == Theme::light  ? QStringLiteral("light")
+                               : theme == Theme::dark ? QStringLiteral("dark")
+                                                      : QStringLiteral("system"));
 }
 
 int Settings::text_size_change() const { return std::clamp(store_.value(kTextKey, 0).toInt(), -4, 12); }

@@ -14,7 +14,7 @@ class Settings {
 public:
     static constexpr int kRecent = 12;
 
-    [[nodiscard]] QStringList recent() const;   ///< newest first; those that are gone are left out
+    [[nodiscard]] QStringList recent() const;  ///< newest first; those that are gone are left out
     void add_recent(const QString& path);
     void clear_recent();
 

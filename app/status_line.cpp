@@ -34,7 +34,12 @@ QString marked_text(const LoadedCapture& capture, TimeRange range) {
 }  // namespace
 
 StatusLine::StatusLine(Session* session, QWidget* parent)
-    : QStatusBar(parent), session_(session), capture_(new QLabel(this)), selection_(new QLabel(this)), lock_(new QLabel(this)), offline_(new QLabel(tr("offline"), this)) {
+    : QStatusBar(parent),
+      session_(session),
+      capture_(new QLabel(this)),
+      selection_(new QLabel(this)),
+      lock_(new QLabel(this)),
+      offline_(new QLabel(tr("offline"), this)) {
     setSizeGripEnabled(false);
     capture_->setContentsMargins(10, 3, 4, 3);
     selection_->setContentsMargins(4, 3, 12, 3);
@@ -81,8 +86,10 @@ void StatusLine::show_capture() {
     if (capture->index) parts += tr("%1 spans").arg(count(capture->index->span_count()));
     QString kernels = tr("%1 kernels").arg(count(capture->kernels));
     if (capture->kernels > 0)
-        kernels += capture->unbound_kernels == 0 ? tr(" (all bound)")
-                                                 : tr(" (%1 bound, %2 unbound)").arg(count(capture->kernels - capture->unbound_kernels), count(capture->unbound_kernels));
+        kernels +=
+            capture->unbound_kernels == 0
+                ? tr(" (all bound)")
+                : tr(" (%1 bound, %2 unbound)").arg(count(capture->kernels - capture->unbound_kernels), count(capture->unbound_kernels));
     parts += kernels;
     parts += tr("%1 dropped").arg(count(totals.dropped));
     parts += tr("%1 repaired").arg(count(totals.repaired));
@@ -96,7 +103,8 @@ void StatusLine::show_selection() {
     if (capture != nullptr && session_->marked()) {
         text = marked_text(*capture, *session_->marked());
     } else if (capture != nullptr && session_->selected_span()) {
-        if (const auto time = session_->span_time(*session_->selected_span())) text = tr("selection %1").arg(duration_text(time->duration()));
+        if (const auto time = session_->span_time(*session_->selected_span()))
+            text = tr("selection %1").arg(duration_text(time->duration()));
     } else if (capture != nullptr && session_->selected_step()) {
         if (const Step* step = capture->step(*session_->selected_step()))
             text = tr("step %1 (%2 kernels)").arg(duration_text(step->end - step->start), count_text(step->kernels));

@@ -1,4 +1,5 @@
-// The status bar: what capture it is, how much is in it, what was dropped or repaired, what is selected; and that nothing leaves the machine.
+// The status bar: what capture it is, how much is in it, what was dropped or repaired, what is selected; and that nothing leaves the
+// machine.
 #pragma once
 
 #include <QStatusBar>

@@ -32,8 +32,13 @@ QString error_text(const Error& error) {
 }
 
 Banner::Banner(Severity severity, const QString& sentence, const QString& details, QWidget* parent)
-    : QFrame(parent), severity_(severity), sentence_(sentence), icon_(new QLabel(this)), text_(new QLabel(this)),
-      copy_(new QToolButton(this)), close_(new QToolButton(this)) {
+    : QFrame(parent),
+      severity_(severity),
+      sentence_(sentence),
+      icon_(new QLabel(this)),
+      text_(new QLabel(this)),
+      copy_(new QToolButton(this)),
+      close_(new QToolButton(this)) {
     setObjectName(QStringLiteral("banner"));
     const QString word = severity == Severity::error ? tr("Error") : severity == Severity::warning ? tr("Warning") : tr("Note");
     setAccessibleName(word + QStringLiteral(": ") + sentence);
@@ -71,8 +76,9 @@ void Banner::take_colours() {
                       .arg(fill.name(), mark.name(), c.border.name()));
     QPalette marked = QApplication::palette();
     marked.setColor(QPalette::WindowText, mark);
-    const QString name = severity_ == Severity::error ? QStringLiteral("error")
-                         : severity_ == Severity::warning ? QStringLiteral("warning") : QStringLiteral("info");
+    const QString name = severity_ == Severity::error     ? QStringLiteral("error")
+                         : severity_ == Severity::warning ? QStringLiteral("warning")
+                                                          : QStringLiteral("info");
     icon_->setPixmap(themed_icon(name, marked).pixmap(20, 20));
     copy_->setIcon(themed_icon(QStringLiteral("copy"), QApplication::palette()));
     close_->setIcon(themed_icon(QStringLiteral("close"), QApplication::palette()));

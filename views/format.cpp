@@ -56,7 +56,8 @@ QString wall_text(std::int64_t epoch_ns) {
                              .arg(offset < 0 ? QLatin1Char('-') : QLatin1Char('+'))
                              .arg(std::abs(offset) / 60, 2, 10, QLatin1Char('0'))
                              .arg(std::abs(offset) % 60, 2, 10, QLatin1Char('0'));
-    return local.toString(QStringLiteral("yyyy-MM-dd HH:mm:ss.zzz")) + QStringLiteral("%1 ").arg(rest / 1000, 3, 10, QLatin1Char('0')) + zone;
+    return local.toString(QStringLiteral("yyyy-MM-dd HH:mm:ss.zzz")) + QStringLiteral("%1 ").arg(rest / 1000, 3, 10, QLatin1Char('0')) +
+           zone;
 }
 
 QString count_text(std::int64_t n) { return QLocale().toString(static_cast<qlonglong>(n)); }

@@ -8,16 +8,18 @@ namespace faultline {
 
 struct Job::Way {
     std::mutex mutex;
-    Job* job = nullptr;               ///< null once the Job is gone
+    Job* job = nullptr;  ///< null once the Job is gone
     std::optional<ProgressReport> report;
     std::uint64_t report_id = 0;
-    bool report_posted = false;       ///< a call to take_report() is on its way
+    bool report_posted = false;  ///< a call to take_report() is on its way
 
     /// Posts a call to the job; does nothing once it is gone.
     template <class Call>
     void post(Call call) {
         const std::lock_guard lock(mutex);
-        if (job != nullptr) QMetaObject::invokeMethod(job, [j = job, call] { call(*j); }, Qt::QueuedConnection);
+        if (job != nullptr)
+            QMetaObject::invokeMethod(
+                job, [j = job, call] { call(*j); }, Qt::QueuedConnection);
     }
     void post_report(std::uint64_t id, const ProgressReport& r) {
         const std::lock_guard lock(mutex);
@@ -25,7 +27,8 @@ struct Job::Way {
         report_id = id;
         if (job == nullptr || report_posted) return;
         report_posted = true;
-        QMetaObject::invokeMethod(job, [j = job] { j->take_report(); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            job, [j = job] { j->take_report(); }, Qt::QueuedConnection);
     }
 };
 

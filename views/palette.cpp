@@ -146,7 +146,9 @@ QString style_sheet(bool dark) {
 
 }  // namespace
 
-bool is_dark(const QPalette& palette) { return palette.color(QPalette::Window).lightness() < palette.color(QPalette::WindowText).lightness(); }
+bool is_dark(const QPalette& palette) {
+    return palette.color(QPalette::Window).lightness() < palette.color(QPalette::WindowText).lightness();
+}
 
 QPalette theme_palette(bool dark) {
     QPalette p;

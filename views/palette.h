@@ -32,20 +32,20 @@ void apply_theme(QApplication& application, Theme theme);
 
 /// Colours that a QPalette has no role for.
 struct Chrome {
-    QColor border;       ///< hairlines between areas
-    QColor muted;        ///< secondary text; 4.5:1 on base and window
-    QColor accent;       ///< links, focus, the chosen step
-    QColor warning;      ///< text and marks of warnings
-    QColor warning_fill; ///< banner behind them
+    QColor border;        ///< hairlines between areas
+    QColor muted;         ///< secondary text; 4.5:1 on base and window
+    QColor accent;        ///< links, focus, the chosen step
+    QColor warning;       ///< text and marks of warnings
+    QColor warning_fill;  ///< banner behind them
     QColor error;
     QColor error_fill;
     QColor info;
     QColor info_fill;
-    QColor grid;         ///< lines of the time grid
-    QColor lane;         ///< background of every other lane
-    QColor group;        ///< background of a process or layer heading
-    QColor lit;          ///< outline of the spans of a lit chain
-    QColor selected;     ///< outline of the selected span
+    QColor grid;      ///< lines of the time grid
+    QColor lane;      ///< background of every other lane
+    QColor group;     ///< background of a process or layer heading
+    QColor lit;       ///< outline of the spans of a lit chain
+    QColor selected;  ///< outline of the selected span
 };
 [[nodiscard]] const Chrome& chrome(bool dark);
 

@@ -20,9 +20,7 @@ const Step* LoadedCapture::step(StepId id) const noexcept {
 Session::Session(QObject* parent) : QObject(parent) {}
 Session::~Session() = default;
 
-bool Session::can_go_back() const noexcept {
-    return !history_.empty() && (history_at_ > 0 || !(history_[history_at_] == range_));
-}
+bool Session::can_go_back() const noexcept { return !history_.empty() && (history_at_ > 0 || !(history_[history_at_] == range_)); }
 
 bool Session::can_go_forward() const noexcept { return history_at_ + 1 < history_.size(); }
 

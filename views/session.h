@@ -24,8 +24,8 @@ struct LoadedCapture {
     std::vector<Step> steps;
     std::vector<SourceLedger> ledger;
     std::vector<HealthFinding> health;
-    std::uint64_t kernels = 0;           ///< device kernels
-    std::uint64_t unbound_kernels = 0;   ///< those without a launch
+    std::uint64_t kernels = 0;          ///< device kernels
+    std::uint64_t unbound_kernels = 0;  ///< those without a launch
 
     [[nodiscard]] const Step* step(StepId id) const noexcept;  ///< null where there is none
 };
@@ -37,12 +37,12 @@ public:
     ~Session() override;
 
     [[nodiscard]] const LoadedCapture* capture() const noexcept { return capture_.get(); }
-    [[nodiscard]] TimeRange range() const noexcept { return range_; }          ///< what the timeline shows
+    [[nodiscard]] TimeRange range() const noexcept { return range_; }  ///< what the timeline shows
     [[nodiscard]] std::optional<SpanId> selected_span() const noexcept { return span_; }
     [[nodiscard]] std::optional<StepId> selected_step() const noexcept { return step_; }
-    [[nodiscard]] const SpanChain& lit() const noexcept { return lit_; }       ///< chain of the selected span
-    [[nodiscard]] std::optional<TimeRange> marked() const noexcept { return marked_; } ///< range marked by dragging
-    [[nodiscard]] TimeRange extent() const noexcept { return extent_; }        ///< what the range is clamped to
+    [[nodiscard]] const SpanChain& lit() const noexcept { return lit_; }                ///< chain of the selected span
+    [[nodiscard]] std::optional<TimeRange> marked() const noexcept { return marked_; }  ///< range marked by dragging
+    [[nodiscard]] TimeRange extent() const noexcept { return extent_; }                 ///< what the range is clamped to
     [[nodiscard]] bool can_go_back() const noexcept;
     [[nodiscard]] bool can_go_forward() const noexcept;
     /// Capture time of a span of the capture; empty where there is no such span.
@@ -68,7 +68,7 @@ public Q_SLOTS:
 Q_SIGNALS:
     void capture_changed();
     void range_changed();
-    void selection_changed();   ///< span, lit chain or step
+    void selection_changed();  ///< span, lit chain or step
     void marked_changed();
 
 private:

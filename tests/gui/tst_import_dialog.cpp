@@ -57,8 +57,8 @@ private Q_SLOTS:
         QVERIFY(test::write_file(path(QStringLiteral("any.name")), test::small_trace(2)));
         QVERIFY(test::write_file(path(QStringLiteral("picture.json")), "\x89PNG\r\n\x1a\n0000IHDR"));
         QVERIFY(test::write_file(path(QStringLiteral("empty.json")), {}));
-        const auto plan = plan_inputs({path(QStringLiteral("any.name")), path(QStringLiteral("picture.json")), path(QStringLiteral("empty.json")),
-                                       path(QStringLiteral("missing.json"))});
+        const auto plan = plan_inputs({path(QStringLiteral("any.name")), path(QStringLiteral("picture.json")),
+                                       path(QStringLiteral("empty.json")), path(QStringLiteral("missing.json"))});
         QCOMPARE(plan.size(), std::size_t{4});
         QVERIFY(plan[0].usable());
         QVERIFY(!plan[0].format.isEmpty());
@@ -78,7 +78,8 @@ private Q_SLOTS:
         QVERIFY(window.session()->capture() != nullptr);
         QCOMPARE(window.session()->capture()->steps.size(), std::size_t{5});
         QVERIFY(QFile::exists(path(QStringLiteral("run.faultline"))));
-        QVERIFY2(window.status_line()->capture_text().contains(QStringLiteral("5 kernels (all bound)")), qPrintable(window.status_line()->capture_text()));
+        QVERIFY2(window.status_line()->capture_text().contains(QStringLiteral("5 kernels (all bound)")),
+                 qPrintable(window.status_line()->capture_text()));
         QVERIFY(window.ledger_dock()->isHidden());
         QTRY_VERIFY(window.opener()->import_dialog() == nullptr);
     }

@@ -253,7 +253,8 @@ private Q_SLOTS:
             const QPalette p = theme_palette(dark);
             const Chrome& c = chrome(dark);
             for (const QColor& ground : {p.color(QPalette::Window), p.color(QPalette::Base)}) {
-                for (const QColor& text : {p.color(QPalette::Text), p.color(QPalette::PlaceholderText), p.color(QPalette::Link), c.muted, c.accent})
+                for (const QColor& text :
+                     {p.color(QPalette::Text), p.color(QPalette::PlaceholderText), p.color(QPalette::Link), c.muted, c.accent})
                     QVERIFY2(contrast(text, ground) >= 4.5, qPrintable(text.name() + QStringLiteral(" on ") + ground.name()));
             }
             QVERIFY(contrast(c.warning, c.warning_fill) >= 4.5);

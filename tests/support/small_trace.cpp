@@ -7,13 +7,15 @@ namespace faultline::test {
 namespace {
 
 QByteArray event(const char* category, const QByteArray& name, int pid, int tid, double start, double duration, const QByteArray& args) {
-    return "{\"ph\":\"X\",\"cat\":\"" + QByteArray(category) + "\",\"name\":\"" + name + "\",\"pid\":" + QByteArray::number(pid) + ",\"tid\":" +
-           QByteArray::number(tid) + ",\"ts\":" + QByteArray::number(start, 'f', 3) + ",\"dur\":" + QByteArray::number(duration, 'f', 3) + ",\"args\":{" + args + "}}";
+    return "{\"ph\":\"X\",\"cat\":\"" + QByteArray(category) + "\",\"name\":\"" + name + "\",\"pid\":" + QByteArray::number(pid) +
+           ",\"tid\":" + QByteArray::number(tid) + ",\"ts\":" + QByteArray::number(start, 'f', 3) +
+           ",\"dur\":" + QByteArray::number(duration, 'f', 3) + ",\"args\":{" + args + "}}";
 }
 
 QByteArray trace(int steps, const QByteArray& extra) {
-    QByteArray json = "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"Test GPU\"}],\"traceEvents\":[\n"
-                      "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":100,\"tid\":0,\"args\":{\"name\":\"python\"}}";
+    QByteArray json =
+        "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"Test GPU\"}],\"traceEvents\":[\n"
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":100,\"tid\":0,\"args\":{\"name\":\"python\"}}";
     for (int i = 0; i < steps; ++i) {
         const double t = 1000.0 + i * 1000.0;
         const QByteArray correlation = QByteArray::number(i + 1);
@@ -28,7 +30,9 @@ QByteArray trace(int steps, const QByteArray& extra) {
 }  // namespace
 
 QByteArray small_trace(int steps) { return trace(steps, {}); }
-QByteArray damaged_trace(int steps) { return trace(steps, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"broken\",\"pid\":100,\"tid\":100,\"ts\":nan,\"dur\":1}"); }
+QByteArray damaged_trace(int steps) {
+    return trace(steps, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"broken\",\"pid\":100,\"tid\":100,\"ts\":nan,\"dur\":1}");
+}
 
 bool write_file(const QString& path, const QByteArray& bytes) {
     QFile file(path);

@@ -11,7 +11,8 @@ namespace {
 class Filling {
 public:
     explicit Filling(SourceBuilder& source) : source_(source) {}
-    std::uint32_t put(TrackBuffer& track, SpanKind kind, std::string_view name, TimeNs start, TimeNs duration, std::int64_t correlation = kNull) {
+    std::uint32_t put(TrackBuffer& track, SpanKind kind, std::string_view name, TimeNs start, TimeNs duration,
+                      std::int64_t correlation = kNull) {
         const std::uint32_t at = track.append(start, duration, source_.name(name), kind);
         if (correlation != kNull) track.set(at, Column::correlation, correlation);
         return at;
@@ -30,7 +31,8 @@ void fill_step(SourceBuilder& source, TimeNs t, std::int64_t correlation) {
     f.put(host, SpanKind::runtime_call, "cudaLaunchKernel", t + 20'000, 30'000, correlation);
     f.put(host, SpanKind::runtime_call, "cudaGraphLaunch", t + 200'000, 50'000, correlation + 1);
     const std::uint32_t gemm = f.put(device, SpanKind::kernel, "gemm_bf16", t + 100'000, 300'000, correlation);
-    device.set(gemm, Column::args, static_cast<std::int64_t>(index_of(source.text(R"({"grid":[8,1,1],"occupancy":{"achieved":0.5},"big":9007199254740993})"))));
+    device.set(gemm, Column::args,
+               static_cast<std::int64_t>(index_of(source.text(R"({"grid":[8,1,1],"occupancy":{"achieved":0.5},"big":9007199254740993})"))));
     f.put(device, SpanKind::kernel, "attention", t + 500'000, 200'000, correlation + 1);
     f.put(device, SpanKind::kernel, "rms_norm", t + 700'000, 200'000, correlation + 1);
 }

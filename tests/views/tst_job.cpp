@@ -17,10 +17,11 @@ private Q_SLOTS:
         Job job;
         QThread* delivered_in = nullptr;
         int result = 0;
-        job.start<int>([](const Progress&) { return 42; }, this, [&](int n) {
-            result = n;
-            delivered_in = QThread::currentThread();
-        });
+        job.start<int>([](const Progress&) { return 42; }, this,
+                       [&](int n) {
+                           result = n;
+                           delivered_in = QThread::currentThread();
+                       });
         QVERIFY(job.running());
         QTRY_COMPARE(result, 42);
         QCOMPARE(delivered_in, QThread::currentThread());
@@ -30,7 +31,8 @@ private Q_SLOTS:
     void a_result_need_not_be_copyable() {
         Job job;
         int result = 0;
-        job.start<std::unique_ptr<int>>([](const Progress&) { return std::make_unique<int>(7); }, this, [&](std::unique_ptr<int> n) { result = *n; });
+        job.start<std::unique_ptr<int>>([](const Progress&) { return std::make_unique<int>(7); }, this,
+                                        [&](std::unique_ptr<int> n) { result = *n; });
         QTRY_COMPARE(result, 7);
     }
 
@@ -135,7 +137,12 @@ private Q_SLOTS:
         Job job(nullptr, &pool);
         QList<quint64> events;
         connect(&job, &Job::progress, this, [&](const ProgressReport& report) { events << report.events; });
-        job.start<int>([](const Progress& progress) { progress({ImportPhase::reading, 0, 0, 1}); return 1; }, this, [](int) {});
+        job.start<int>(
+            [](const Progress& progress) {
+                progress({ImportPhase::reading, 0, 0, 1});
+                return 1;
+            },
+            this, [](int) {});
         pool.waitForDone();
         bool done = false;
         job.start<int>([](const Progress&) { return 2; }, this, [&](int) { done = true; });

@@ -20,7 +20,7 @@ public:
     /// `capture` gives names and places and outlives the model's use of it.
     void set_chain(std::shared_ptr<const CallChain> chain, const LoadedCapture* capture);
     [[nodiscard]] int node_count() const { return chain_ ? static_cast<int>(chain_->nodes.size()) : 0; }
-    [[nodiscard]] SpanId span_at(const QModelIndex& index) const;   ///< invalid for the root
+    [[nodiscard]] SpanId span_at(const QModelIndex& index) const;  ///< invalid for the root
     [[nodiscard]] QModelIndex find(SpanId span) const;             ///< invalid where the chain does not hold it
 
     [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;

@@ -33,8 +33,15 @@ LoadedChain read_chain(const std::string& path, StepId step) {
 }  // namespace
 
 ChainPage::ChainPage(Session* session, QWidget* parent)
-    : QWidget(parent), session_(session), model_(new ChainModel(this)), filter_(new QSortFilterProxyModel(this)),
-      stack_(new QStackedLayout(this)), empty_(empty_label(this)), head_(new QLabel(this)), search_(new QLineEdit(this)), tree_(new QTreeView(this)) {
+    : QWidget(parent),
+      session_(session),
+      model_(new ChainModel(this)),
+      filter_(new QSortFilterProxyModel(this)),
+      stack_(new QStackedLayout(this)),
+      empty_(empty_label(this)),
+      head_(new QLabel(this)),
+      search_(new QLineEdit(this)),
+      tree_(new QTreeView(this)) {
     filter_->setSourceModel(model_);
     filter_->setRecursiveFilteringEnabled(true);
     filter_->setFilterCaseSensitivity(Qt::CaseInsensitive);
@@ -131,18 +138,19 @@ void ChainPage::load(const Step& step) {
     shown_ = step.id;
     model_->set_chain(nullptr, nullptr);
     show_message(tr("Reading the chain of %1…").arg(breakable(QString::fromStdString(step.name))));
-    job_.start<LoadedChain>([path = session_->capture()->path, id = step.id](const Progress&) { return read_chain(path, id); }, this,
-                            [this](LoadedChain chain) {
-                                if (!chain) return show_message(error_text(chain.error()));
-                                const Step& read = (*chain)->step;
-                                model_->set_chain(*chain, session_->capture());
-                                if (model_->node_count() == 0) return show_message(tr("Nothing was recorded inside this step."));
-                                head_->setText(tr("<b>%1</b><br>%2 nodes")
-                                                   .arg(breakable(QString::fromStdString(read.name)).toHtmlEscaped(), count_text(model_->node_count())));
-                                stack_->setCurrentIndex(1);
-                                tree_->expandToDepth(1);
-                                show_node();
-                            });
+    job_.start<LoadedChain>(
+        [path = session_->capture()->path, id = step.id](const Progress&) { return read_chain(path, id); }, this,
+        [this](LoadedChain chain) {
+            if (!chain) return show_message(error_text(chain.error()));
+            const Step& read = (*chain)->step;
+            model_->set_chain(*chain, session_->capture());
+            if (model_->node_count() == 0) return show_message(tr("Nothing was recorded inside this step."));
+            head_->setText(tr("<b>%1</b><br>%2 nodes")
+                               .arg(breakable(QString::fromStdString(read.name)).toHtmlEscaped(), count_text(model_->node_count())));
+            stack_->setCurrentIndex(1);
+            tree_->expandToDepth(1);
+            show_node();
+        });
 }
 
 void ChainPage::show_node() {

@@ -42,8 +42,8 @@ private:
     QLabel* head_;
     QLineEdit* search_;
     QTreeView* tree_;
-    std::optional<StepId> shown_;   ///< the step whose chain is shown or being read
-    bool following_ = false;        ///< the tree is being moved to the session's selection
+    std::optional<StepId> shown_;  ///< the step whose chain is shown or being read
+    bool following_ = false;       ///< the tree is being moved to the session's selection
 };
 
 }  // namespace faultline

@@ -16,7 +16,7 @@ public:
     explicit Inspector(Session* session, QWidget* parent = nullptr);
     [[nodiscard]] SelectionPage* selection_page() const { return selection_; }
     [[nodiscard]] ChainPage* chain_page() const { return chain_; }
-    [[nodiscard]] QSize sizeHint() const override { return {430, 500}; }   ///< how wide its dock is at first
+    [[nodiscard]] QSize sizeHint() const override { return {430, 500}; }  ///< how wide its dock is at first
 
 private:
     SelectionPage* selection_;

@@ -11,7 +11,7 @@ namespace faultline {
 class PropertyModel : public QAbstractItemModel {
     Q_OBJECT
 public:
-    static constexpr int kTextRole = Qt::UserRole;   ///< the whole value, for copying
+    static constexpr int kTextRole = Qt::UserRole;  ///< the whole value, for copying
 
     explicit PropertyModel(QObject* parent = nullptr);
     void set_groups(std::vector<DetailGroup> groups);

@@ -21,8 +21,15 @@
 namespace faultline {
 
 SelectionPage::SelectionPage(Session* session, QWidget* parent)
-    : QWidget(parent), session_(session), model_(new PropertyModel(this)), stack_(new QStackedLayout(this)), empty_(empty_label(this)),
-      kind_(new QLabel(this)), name_(new QPlainTextEdit(this)), copy_name_(new QToolButton(this)), tree_(new QTreeView(this)) {
+    : QWidget(parent),
+      session_(session),
+      model_(new PropertyModel(this)),
+      stack_(new QStackedLayout(this)),
+      empty_(empty_label(this)),
+      kind_(new QLabel(this)),
+      name_(new QPlainTextEdit(this)),
+      copy_name_(new QToolButton(this)),
+      tree_(new QTreeView(this)) {
     name_->setReadOnly(true);
     name_->setObjectName(QStringLiteral("span_name"));
     name_->setAccessibleName(tr("Name of the selection"));
@@ -123,7 +130,8 @@ void SelectionPage::show_step(const Step& step) {
     work.rows.push_back({tr("GPU busy"), duration_text(step.kernel_busy_ns)});
 
     DetailGroup origin{tr("Origin"), {}};
-    origin.rows.push_back({tr("Found by"), step.inferred ? tr("inferred from %1").arg(QString::fromStdString(step.dialect)) : QString::fromStdString(step.dialect)});
+    origin.rows.push_back({tr("Found by"), step.inferred ? tr("inferred from %1").arg(QString::fromStdString(step.dialect))
+                                                         : QString::fromStdString(step.dialect)});
     origin.rows.push_back({tr("Instance"), QString::fromStdString(step.instance)});
     QStringList ranks;
     for (const auto rank : step.ranks) ranks += QString::number(rank);
@@ -132,8 +140,8 @@ void SelectionPage::show_step(const Step& step) {
         if (const Track* track = capture.reader->track(span.track()))
             origin.rows.push_back({tr("Its range"), place_text(*capture.reader, *track), span});
     std::erase_if(origin.rows, [](const Detail& d) { return d.value.isEmpty(); });
-    show_details(step.inferred ? tr("step · inferred") : tr("step"), chrome(is_dark(QApplication::palette())).accent, QString::fromStdString(step.name),
-                 {std::move(time), std::move(work), std::move(origin)});
+    show_details(step.inferred ? tr("step · inferred") : tr("step"), chrome(is_dark(QApplication::palette())).accent,
+                 QString::fromStdString(step.name), {std::move(time), std::move(work), std::move(origin)});
 }
 
 void SelectionPage::show_details(const QString& kind, const QColor& colour, const QString& name, std::vector<DetailGroup> groups) {

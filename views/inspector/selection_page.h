@@ -31,7 +31,7 @@ private:
     void show_details(const QString& kind, const QColor& colour, const QString& name, std::vector<DetailGroup> groups);
     void follow(const QModelIndex& index);
     void copy_rows();
-    void fit();   ///< heights and widths to what is shown
+    void fit();  ///< heights and widths to what is shown
 
     Session* session_;
     PropertyModel* model_;

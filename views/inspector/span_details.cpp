@@ -95,7 +95,8 @@ DetailGroup place_group(const CaptureReader& reader, const Track& track) {
     }
     if (track.stream) group.rows.push_back({tr("Stream"), QString::number(*track.stream)});
     if (track.lane > 0) group.rows.push_back({tr("Sub-lane"), tr("%1, since it overlaps its neighbour").arg(track.lane)});
-    if (const Source* source = reader.source(track.source)) group.rows.push_back({tr("Source"), text(source->path).section(QLatin1Char('/'), -1), {}, text(source->path)});
+    if (const Source* source = reader.source(track.source))
+        group.rows.push_back({tr("Source"), text(source->path).section(QLatin1Char('/'), -1), {}, text(source->path)});
     return group;
 }
 
@@ -127,34 +128,37 @@ void add_count(DetailGroup& group, const SpanColumns& column, Column c, const QS
     if (const auto v = column(c)) group.rows.push_back({label, count_text(*v)});
 }
 void add_bytes(DetailGroup& group, const SpanColumns& column, Column c, const QString& label) {
-    if (const auto v = column(c)) group.rows.push_back({label, bytes_text(*v) + QStringLiteral("  (") + count_text(*v) + QStringLiteral(" B)")});
+    if (const auto v = column(c))
+        group.rows.push_back({label, bytes_text(*v) + QStringLiteral("  (") + count_text(*v) + QStringLiteral(" B)")});
 }
 
 DetailGroup numbers_group(const SpanColumns& column) {
     DetailGroup group{tr("Numbers"), {}};
     add_bytes(group, column, Column::bytes, tr("Bytes"));
-    if (const auto v = column(Column::bandwidth)) group.rows.push_back({tr("Bandwidth"), QLocale().toString(std::bit_cast<double>(*v), 'f', 2) + QStringLiteral(" GB/s")});
+    if (const auto v = column(Column::bandwidth))
+        group.rows.push_back({tr("Bandwidth"), QLocale().toString(std::bit_cast<double>(*v), 'f', 2) + QStringLiteral(" GB/s")});
     if (const auto v = column(Column::value)) group.rows.push_back({tr("Value"), QLocale().toString(std::bit_cast<double>(*v), 'g', 12)});
     add_count(group, column, Column::group_size, tr("Ranks in the collective"));
     add_bytes(group, column, Column::comm_bytes, tr("Message size"));
     add_count(group, column, Column::comm_sequence, tr("Collective number"));
     add_bytes(group, column, Column::total_allocated, tr("Allocated in total"));
     add_bytes(group, column, Column::total_reserved, tr("Reserved in total"));
-    if (const auto v = column(Column::address)) group.rows.push_back({tr("Address"), QStringLiteral("0x") + QString::number(static_cast<quint64>(*v), 16)});
+    if (const auto v = column(Column::address))
+        group.rows.push_back({tr("Address"), QStringLiteral("0x") + QString::number(static_cast<quint64>(*v), 16)});
     if (const auto v = column(Column::queued)) group.rows.push_back({tr("Queued"), duration_text(*v)});
     for (const auto& [c, label] : std::initializer_list<std::pair<Column, QString>>{{Column::graph_id, tr("Graph")},
-                                                                                   {Column::graph_node, tr("Graph node")},
-                                                                                   {Column::context, tr("Context")},
-                                                                                   {Column::priority, tr("Stream priority")},
-                                                                                   {Column::result, tr("Return code")},
-                                                                                   {Column::callback_id, tr("Callback id")},
-                                                                                   {Column::sequence, tr("Sequence number")},
-                                                                                   {Column::forward_thread, tr("Forward thread")},
-                                                                                   {Column::record_function, tr("Record function id")},
-                                                                                   {Column::python_id, tr("Python id")},
-                                                                                   {Column::python_parent, tr("Python parent id")},
-                                                                                   {Column::python_module, tr("Python module id")},
-                                                                                   {Column::event_index, tr("Event index")}})
+                                                                                    {Column::graph_node, tr("Graph node")},
+                                                                                    {Column::context, tr("Context")},
+                                                                                    {Column::priority, tr("Stream priority")},
+                                                                                    {Column::result, tr("Return code")},
+                                                                                    {Column::callback_id, tr("Callback id")},
+                                                                                    {Column::sequence, tr("Sequence number")},
+                                                                                    {Column::forward_thread, tr("Forward thread")},
+                                                                                    {Column::record_function, tr("Record function id")},
+                                                                                    {Column::python_id, tr("Python id")},
+                                                                                    {Column::python_parent, tr("Python parent id")},
+                                                                                    {Column::python_module, tr("Python module id")},
+                                                                                    {Column::event_index, tr("Event index")}})
         if (const auto v = column(c)) group.rows.push_back({label, QString::number(*v)});
     return group;
 }

@@ -14,8 +14,8 @@ namespace faultline {
 struct Detail {
     QString label;
     QString value;
-    std::optional<SpanId> goes_to{}; ///< a span that can be selected from here (launch, parent, forward operator)
-    QString whole{};                 ///< what is copied, where `value` is shortened
+    std::optional<SpanId> goes_to{};  ///< a span that can be selected from here (launch, parent, forward operator)
+    QString whole{};                  ///< what is copied, where `value` is shortened
     [[nodiscard]] const QString& text() const { return whole.isEmpty() ? value : whole; }
 };
 
@@ -25,7 +25,7 @@ struct DetailGroup {
 };
 
 struct SpanDetails {
-    QString name;        ///< whole, as the source gave it
+    QString name;  ///< whole, as the source gave it
     SpanKind kind = SpanKind::other;
     bool collective = false;
     std::vector<DetailGroup> groups;

@@ -22,8 +22,8 @@ int LedgerModel::add(Level level, int parent, const QString& what, const QString
 void LedgerModel::add_reasons(int parent, const SourceLedger& ledger, LedgerOutcome outcome) {
     for (const LedgerEntry& entry : ledger.entries) {
         if (entry.outcome != outcome) continue;
-        const int reason = add(Level::reason, parent, QString::fromStdString(entry.sentence), count_text(static_cast<std::int64_t>(entry.count)),
-                               QString::fromStdString(entry.code));
+        const int reason = add(Level::reason, parent, QString::fromStdString(entry.sentence),
+                               count_text(static_cast<std::int64_t>(entry.count)), QString::fromStdString(entry.code));
         for (const std::string& place : entry.samples) add(Level::place, reason, QString::fromStdString(place));
         const auto shown = static_cast<std::uint64_t>(entry.samples.size());
         if (shown > 0 && shown < entry.count)
@@ -43,7 +43,8 @@ void LedgerModel::set_capture(const LoadedCapture* capture) {
             const int root = add(Level::source, -1, path, count(ledger.totals.read + ledger.totals.dropped),
                                  source != nullptr ? QString::fromStdString(source->format) : QString());
             add(Level::total, root, tr("Read"), count(ledger.totals.read));
-            add_reasons(add(Level::total, root, tr("Repaired (part of read)"), count(ledger.totals.repaired)), ledger, LedgerOutcome::repaired);
+            add_reasons(add(Level::total, root, tr("Repaired (part of read)"), count(ledger.totals.repaired)), ledger,
+                        LedgerOutcome::repaired);
             add_reasons(add(Level::total, root, tr("Dropped"), count(ledger.totals.dropped)), ledger, LedgerOutcome::dropped);
             add(Level::total, root, tr("Metadata (records that only name things)"), count(ledger.totals.metadata));
             const int notes = add(Level::total, root, tr("Notes"));

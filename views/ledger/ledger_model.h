@@ -27,7 +27,7 @@ private:
     enum class Level { source, total, reason, place };
     struct Node {
         Level level;
-        int parent;     ///< position in nodes_, -1 for a source
+        int parent;  ///< position in nodes_, -1 for a source
         int row;
         QString what, count, code;
         std::vector<int> children;

@@ -30,8 +30,14 @@ QString row_text(const QModelIndex& index) {
 }  // namespace
 
 LedgerView::LedgerView(Session* session, QWidget* parent)
-    : QWidget(parent), session_(session), model_(new LedgerModel(this)), filter_(new QSortFilterProxyModel(this)),
-      stack_(new QStackedLayout(this)), empty_(empty_label(this)), search_(new QLineEdit(this)), tree_(new QTreeView(this)) {
+    : QWidget(parent),
+      session_(session),
+      model_(new LedgerModel(this)),
+      filter_(new QSortFilterProxyModel(this)),
+      stack_(new QStackedLayout(this)),
+      empty_(empty_label(this)),
+      search_(new QLineEdit(this)),
+      tree_(new QTreeView(this)) {
     filter_->setSourceModel(model_);
     filter_->setRecursiveFilteringEnabled(true);
     filter_->setAutoAcceptChildRows(true);

@@ -22,7 +22,7 @@ public:
     [[nodiscard]] QTreeView* tree() const { return tree_; }
     [[nodiscard]] QLineEdit* search() const { return search_; }
 
-    [[nodiscard]] QSize sizeHint() const override { return {600, 230}; }   ///< how high its dock is at first
+    [[nodiscard]] QSize sizeHint() const override { return {600, 230}; }  ///< how high its dock is at first
 
 public Q_SLOTS:
     /// Copies the selected rows, or all that are shown, as tab-separated text.

@@ -18,8 +18,15 @@
 namespace faultline {
 
 StepList::StepList(Session* session, QWidget* parent)
-    : QWidget(parent), session_(session), model_(new StepTableModel(this)), filter_(new QSortFilterProxyModel(this)),
-      stack_(new QStackedLayout(this)), empty_(empty_label(this)), count_(new QLabel(this)), search_(new QLineEdit(this)), table_(new QTableView(this)) {
+    : QWidget(parent),
+      session_(session),
+      model_(new StepTableModel(this)),
+      filter_(new QSortFilterProxyModel(this)),
+      stack_(new QStackedLayout(this)),
+      empty_(empty_label(this)),
+      count_(new QLabel(this)),
+      search_(new QLineEdit(this)),
+      table_(new QTableView(this)) {
     filter_->setSourceModel(model_);
     filter_->setSortRole(StepTableModel::kSortRole);
     filter_->setFilterCaseSensitivity(Qt::CaseInsensitive);

@@ -21,13 +21,13 @@ public:
     [[nodiscard]] StepTableModel* model() const { return model_; }
     [[nodiscard]] QTableView* table() const { return table_; }
     [[nodiscard]] QLineEdit* search() const { return search_; }
-    [[nodiscard]] QString empty_text() const;   ///< what stands there instead of the table; empty where the table is shown
+    [[nodiscard]] QString empty_text() const;  ///< what stands there instead of the table; empty where the table is shown
 
 public Q_SLOTS:
     /// Chooses the next (+1) or previous (-1) step in the order shown.
     void choose_neighbour(int direction);
 
-    [[nodiscard]] QSize sizeHint() const override { return {420, 500}; }   ///< how wide its dock is at first
+    [[nodiscard]] QSize sizeHint() const override { return {420, 500}; }  ///< how wide its dock is at first
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -47,7 +47,7 @@ private:
     QLabel* count_;
     QLineEdit* search_;
     QTableView* table_;
-    bool columns_by_hand_ = false;   ///< a person has set the widths: they stay
+    bool columns_by_hand_ = false;  ///< a person has set the widths: they stay
     bool fitting_ = false;
 };
 

@@ -15,7 +15,8 @@ namespace {
 
 /// The id that commands take, then the name. An inferred step is often called after a Python frame, whose path says less than its function.
 QString shown_name(const Step& step) {
-    return QString::number(index_of(step.id)) + QStringLiteral(" · ") + short_name(step.inferred && step.name.find(".py(") != std::string::npos ? SpanKind::python : SpanKind::range, step.name);
+    return QString::number(index_of(step.id)) + QStringLiteral(" · ") +
+           short_name(step.inferred && step.name.find(".py(") != std::string::npos ? SpanKind::python : SpanKind::range, step.name);
 }
 
 }  // namespace
@@ -34,13 +35,16 @@ QString no_steps_reason(const LoadedCapture& capture) {
     const auto has = [kinds](SpanKind kind) { return (kinds & (1u << static_cast<unsigned>(kind))) != 0; };
     if (kinds == 0) return tr("No steps found: the capture holds no spans at all. Look into the import ledger.");
     if (!has(SpanKind::kernel) && !has(SpanKind::runtime_call) && !has(SpanKind::driver_call) && !has(SpanKind::accelerator))
-        return tr("No steps found: the capture holds host activity only, no device work and no launches. "
-                  "Capture with the CUDA activity switched on.");
+        return tr(
+            "No steps found: the capture holds host activity only, no device work and no launches. "
+            "Capture with the CUDA activity switched on.");
     if (!has(SpanKind::range) && !has(SpanKind::device_range) && !has(SpanKind::python))
-        return tr("No steps found: the capture holds no NVTX ranges, annotations or Python frames that name a step, "
-                  "and no launch that repeats. Capture with the engine's step annotations switched on (Help, How to capture).");
-    return tr("No steps found: none of the ranges in this capture is a step of an engine that is known here, and no launch repeats. "
-              "Capture several steps, with the engine's step annotations switched on (Help, How to capture).");
+        return tr(
+            "No steps found: the capture holds no NVTX ranges, annotations or Python frames that name a step, "
+            "and no launch that repeats. Capture with the engine's step annotations switched on (Help, How to capture).");
+    return tr(
+        "No steps found: none of the ranges in this capture is a step of an engine that is known here, and no launch repeats. "
+        "Capture several steps, with the engine's step annotations switched on (Help, How to capture).");
 }
 
 StepTableModel::StepTableModel(QObject* parent) : QAbstractTableModel(parent) {}

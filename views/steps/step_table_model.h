@@ -11,8 +11,17 @@ class StepTableModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     enum Columns {
-        step_column, duration_column, busy_column, phase_column, tokens_column, batch_column, kernels_column, host_column, start_column,
-        found_column, column_count
+        step_column,
+        duration_column,
+        busy_column,
+        phase_column,
+        tokens_column,
+        batch_column,
+        kernels_column,
+        host_column,
+        start_column,
+        found_column,
+        column_count
     };
     static constexpr int kSortRole = Qt::UserRole;
     static constexpr int kStepRole = Qt::UserRole + 1;
@@ -20,7 +29,7 @@ public:
     explicit StepTableModel(QObject* parent = nullptr);
     /// `capture` outlives the model's use of it; null empties the table.
     void set_capture(const LoadedCapture* capture);
-    [[nodiscard]] int row_of(StepId step) const;   ///< -1 where there is none
+    [[nodiscard]] int row_of(StepId step) const;  ///< -1 where there is none
 
     [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
     [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;

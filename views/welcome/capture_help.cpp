@@ -78,8 +78,10 @@ CaptureHelp::CaptureHelp(QWidget* parent) : QWidget(parent) {
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(24, 18, 24, 18);
     column->setSpacing(8);
-    auto* first = new QLabel(tr("Faultline reads traces that the engine's own profiler writes. Capture a few seconds around the slow steps, "
-                                "on every rank where there are several, then drop the files or their folder on the window."), page);
+    auto* first =
+        new QLabel(tr("Faultline reads traces that the engine's own profiler writes. Capture a few seconds around the slow steps, "
+                      "on every rank where there are several, then drop the files or their folder on the window."),
+                   page);
     first->setWordWrap(true);
     column->addWidget(first);
     for (const CaptureRecipe& recipe : capture_recipes()) {

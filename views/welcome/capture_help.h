@@ -9,7 +9,7 @@ namespace faultline {
 
 struct CaptureRecipe {
     QString title;
-    QString lines;    ///< to be copied as they stand
+    QString lines;  ///< to be copied as they stand
     QString note;
 };
 [[nodiscard]] std::vector<CaptureRecipe> capture_recipes();

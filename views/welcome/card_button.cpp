@@ -17,7 +17,10 @@ constexpr int kWidth = 250;
 }  // namespace
 
 CardButton::CardButton(const QString& icon, const QString& title, const QString& text, QWidget* parent)
-    : QPushButton(parent), icon_name_(icon), icon_(new QLabel(this)), title_(new QLabel(QStringLiteral("<b>%1</b>").arg(title), this)),
+    : QPushButton(parent),
+      icon_name_(icon),
+      icon_(new QLabel(this)),
+      title_(new QLabel(QStringLiteral("<b>%1</b>").arg(title), this)),
       text_(new QLabel(text, this)) {
     setObjectName(QStringLiteral("card"));
     setAccessibleName(title);
@@ -48,9 +51,10 @@ void CardButton::take_colours() {
     taking_colours_ = true;
     const QPalette p = QApplication::palette();
     const Chrome& c = chrome(is_dark(p));
-    setStyleSheet(QStringLiteral("#card { background: %1; border: 1px solid %2; border-radius: 10px; text-align: left; }"
-                                 "#card:hover { border-color: %3; } #card:focus { border: 2px solid %3; } #card:pressed { background: %4; }")
-                      .arg(p.color(QPalette::Base).name(), c.border.name(), c.accent.name(), c.info_fill.name()));
+    setStyleSheet(
+        QStringLiteral("#card { background: %1; border: 1px solid %2; border-radius: 10px; text-align: left; }"
+                       "#card:hover { border-color: %3; } #card:focus { border: 2px solid %3; } #card:pressed { background: %4; }")
+            .arg(p.color(QPalette::Base).name(), c.border.name(), c.accent.name(), c.info_fill.name()));
     QPalette accent = p;
     accent.setColor(QPalette::WindowText, c.accent);
     icon_->setPixmap(themed_icon(icon_name_, accent).pixmap(kIcon, kIcon));

@@ -15,12 +15,15 @@ WelcomePage::WelcomePage(QWidget* parent)
     : QWidget(parent),
       open_(new CardButton(QStringLiteral("drop"), tr("Drop a capture here"),
                            tr("A .faultline capture, a PyTorch trace (.json or .json.gz) or a folder with one file for each rank. "
-                              "Or press Enter to choose one."), this)),
+                              "Or press Enter to choose one."),
+                           this)),
       sample_(new CardButton(QStringLiteral("sample"), tr("Open the sample"),
                              tr("A small capture that comes with the program: look around before you have one of your own."), this)),
       help_(new CardButton(QStringLiteral("help"), tr("How to capture"),
                            tr("The exact lines for vLLM, SGLang, PyTorch and Nsight Systems, ready to be copied."), this)),
-      recent_title_(new QLabel(tr("<b>Recent</b>"), this)), recent_(new QVBoxLayout), mark_(new QLabel(this)) {
+      recent_title_(new QLabel(tr("<b>Recent</b>"), this)),
+      recent_(new QVBoxLayout),
+      mark_(new QLabel(this)) {
     mark_->setPixmap(program_icon().pixmap(64, 64));
     auto* title = new QLabel(tr("Faultline"), this);
     QFont large = title->font();
@@ -85,8 +88,10 @@ void WelcomePage::set_recent(const QStringList& paths) {
         link->setFlat(true);
         link->setCursor(Qt::PointingHandCursor);
         link->setToolTip(path);
-        link->setStyleSheet(QStringLiteral("QPushButton { text-align: left; border: 1px solid transparent; background: transparent; padding: 3px 6px; color: palette(link); }"
-                                           "QPushButton:focus { border-color: palette(link); } QPushButton:hover { text-decoration: underline; }"));
+        link->setStyleSheet(
+            QStringLiteral("QPushButton { text-align: left; border: 1px solid transparent; background: transparent; padding: 3px 6px; "
+                           "color: palette(link); }"
+                           "QPushButton:focus { border-color: palette(link); } QPushButton:hover { text-decoration: underline; }"));
         connect(link, &QPushButton::clicked, this, [this, path] { Q_EMIT recent_requested(path); });
         recent_->addWidget(link, 0, Qt::AlignLeft);
     }
