@@ -147,7 +147,7 @@ void SourceFile::State::read_plain(std::string_view first) {
     while (more) {
         std::optional<Block> block = take_spare();
         if (!block) return;
-        std::memcpy(block->data, first.data(), first.size());
+        if (!first.empty()) std::memcpy(block->data, first.data(), first.size());
         block->size = std::exchange(first, {}).size();
         while (block->size < kBlockBytes) {
             const std::optional<std::size_t> n = read_raw(block->data + block->size, kBlockBytes - block->size);
