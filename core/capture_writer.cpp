@@ -109,6 +109,9 @@ Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const std::string& 
     for (const char* leftover : {"", "-journal"}) std::filesystem::remove(partial + leftover, ignored);
     if (std::filesystem::is_directory(path, ignored))
         return fail(ErrorCode::unwritable_output, fmt::format("{} is a folder", path), "Give the name of a file that ends in .faultline");
+    // The rename at the end would put a file in the place of a device or a pipe.
+    if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+        return fail(ErrorCode::unwritable_output, fmt::format("{} is no ordinary file", path), "Give the name of a file that ends in .faultline");
     Result<sql::Connection> db = sql::Connection::open(partial, sql::OpenMode::create);
     if (!db) return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be written", path), "Choose a folder that exists and can be written");
     auto state = std::make_unique<State>(std::move(*db), path);

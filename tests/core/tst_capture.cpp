@@ -214,6 +214,17 @@ private Q_SLOTS:
         }
     }
 
+    // An import into /dev/null, run as root, put a file in the place of the device.
+    void refuses_to_replace_what_is_no_file() {
+        const std::string pipe = file("pipe.faultline");
+        QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
+        const auto writer = CaptureWriter::create(pipe);
+        QVERIFY(!writer.has_value());
+        QCOMPARE(exit_status(writer.error().code), 4);
+        QVERIFY(std::filesystem::is_fifo(pipe));
+        QVERIFY(!std::filesystem::exists(pipe + ".partial"));
+    }
+
     void refuses_a_folder_that_cannot_be_written() {
         const auto writer = CaptureWriter::create(file("no/such/folder.faultline"));
         QVERIFY(!writer.has_value());
