@@ -51,7 +51,7 @@ install_packages() {
         say "All packages of packaging/dependencies.txt are installed."
         return
     fi
-    say "Installing ${#missing[@]} missing packages: ${missing[*]}"
+    say "Installing what is missing: ${missing[*]}"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update ||
         fail "the package lists could not be updated: check the network and /etc/apt/sources.list, then run this again."
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends "${missing[@]}" >/dev/null ||
