@@ -51,17 +51,27 @@ void count_kinds(const SourceBuilder& source, BuildSummary& summary) {
 }
 
 void judge(SourceBuilder& source, const BuildSummary& s, const FoundSteps& steps) {
-    const auto say = [&](std::string code, Severity severity, std::string sentence) { source.health.push_back({std::move(code), severity, std::move(sentence)}); };
+    const auto say = [&](std::string code, Severity severity, std::string sentence) {
+        source.health.push_back({std::move(code), severity, std::move(sentence)});
+    };
     if (s.kernels == 0)
-        say("kernels.none", Severity::warning, "The capture holds no kernels, so nothing can be said about the device. Trace CUDA (or HIP) activity as well.");
+        say("kernels.none", Severity::warning,
+            "The capture holds no kernels, so nothing can be said about the device. Trace CUDA (or HIP) activity as well.");
     if (s.kernels > 0 && s.api_calls == 0)
-        say("launches.none", Severity::warning, "No launches were recorded, so kernels cannot be tied to what started them. Trace the CUDA (or HIP) API as well.");
+        say("launches.none", Severity::warning,
+            "No launches were recorded, so kernels cannot be tied to what started them. Trace the CUDA (or HIP) API as well.");
     if (s.api_calls > 0 && s.unbound_kernels > 0)
-        say("kernels.unbound", Severity::info, fmt::format("{} of {} kernels have no launch in the capture; they are shown, but belong to no operator.", s.unbound_kernels, s.kernels));
+        say("kernels.unbound", Severity::info,
+            fmt::format("{} of {} kernels have no launch in the capture; they are shown, but belong to no operator.", s.unbound_kernels,
+                        s.kernels));
     if (s.ranges == 0 && s.spans > 0)
-        say("ranges.none", Severity::info, "The capture holds no annotations (NVTX or user annotations). Switch on the engine's own, so that steps carry their requests and tokens.");
+        say("ranges.none", Severity::info,
+            "The capture holds no annotations (NVTX or user annotations). Switch on the engine's own, so that steps carry their requests "
+            "and tokens.");
     if (steps.inferred)
-        say("steps.inferred", Severity::info, fmt::format("No text in the capture names its steps: {} were inferred from repetition and carry no requests or tokens.", steps.steps.size()));
+        say("steps.inferred", Severity::info,
+            fmt::format("No text in the capture names its steps: {} were inferred from repetition and carry no requests or tokens.",
+                        steps.steps.size()));
 }
 
 bool report(const Progress& progress, ImportPhase phase, const ImportLedger& ledger) {
@@ -82,7 +92,8 @@ Result<void> write_tracks(SourceBuilder& source, CaptureWriter& writer, const Im
 
 }  // namespace
 
-Result<BuildSummary> build_source(SourceBuilder& source, CaptureWriter& writer, ImportLedger& ledger, const BuildRules& rules, const Progress& progress) {
+Result<BuildSummary> build_source(SourceBuilder& source, CaptureWriter& writer, ImportLedger& ledger, const BuildRules& rules,
+                                  const Progress& progress) {
     if (report(progress, ImportPhase::sorting, ledger)) return cancelled();
     sort_and_nest(source, ledger, progress);
     if (report(progress, ImportPhase::binding, ledger)) return cancelled();

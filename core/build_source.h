@@ -31,7 +31,7 @@ struct BuildSummary {
     std::uint64_t steps = 0;
 };
 
-[[nodiscard]] Result<BuildSummary> build_source(SourceBuilder& source, CaptureWriter& writer, ImportLedger& ledger,
-                                                const BuildRules& rules, const Progress& progress);
+[[nodiscard]] Result<BuildSummary> build_source(SourceBuilder& source, CaptureWriter& writer, ImportLedger& ledger, const BuildRules& rules,
+                                                const Progress& progress);
 
 }  // namespace faultline

@@ -48,10 +48,14 @@ Id id_of(const sql::Statement& row, int column) {
     return Id{static_cast<std::underlying_type_t<Id>>(row.integer(column))};
 }
 
-Error damaged(const std::string& path) { return {ErrorCode::unusable_input, fmt::format("{} is damaged", path), "Import its sources again"}; }
+Error damaged(const std::string& path) {
+    return {ErrorCode::unusable_input, fmt::format("{} is damaged", path), "Import its sources again"};
+}
 
 /// Wraps instead of overflowing, whatever a damaged file says.
-TimeNs shift(TimeNs time, std::int64_t by) noexcept { return static_cast<TimeNs>(static_cast<std::uint64_t>(time) + static_cast<std::uint64_t>(by)); }
+TimeNs shift(TimeNs time, std::int64_t by) noexcept {
+    return static_cast<TimeNs>(static_cast<std::uint64_t>(time) + static_cast<std::uint64_t>(by));
+}
 
 }  // namespace
 
@@ -89,13 +93,16 @@ namespace {
 /// A capture at rest opens read-only; one that still has a WAL in a folder that cannot be written only as immutable.
 Result<sql::Connection> open_database(const std::string& path) {
     std::error_code why;
-    if (!std::filesystem::exists(path, why)) return fail(ErrorCode::unusable_input, fmt::format("{} does not exist", path), "Check the name");
-    if (std::filesystem::is_directory(path, why)) return fail(ErrorCode::unusable_input, fmt::format("{} is a folder, not a capture", path), "Give the name of a .faultline file");
+    if (!std::filesystem::exists(path, why))
+        return fail(ErrorCode::unusable_input, fmt::format("{} does not exist", path), "Check the name");
+    if (std::filesystem::is_directory(path, why))
+        return fail(ErrorCode::unusable_input, fmt::format("{} is a folder, not a capture", path), "Give the name of a .faultline file");
     Result<sql::Connection> db = sql::Connection::open(path, sql::OpenMode::read_only);
     if (db && db->integer("SELECT count(*) FROM sqlite_schema")) return db;
     Result<sql::Connection> immutable = sql::Connection::open(path, sql::OpenMode::read_only_immutable);
     if (immutable && immutable->integer("SELECT count(*) FROM sqlite_schema")) return immutable;
-    return fail(ErrorCode::unusable_input, fmt::format("{} is not a Faultline capture", path), "Import a trace with: faultline import -o NAME.faultline TRACE");
+    return fail(ErrorCode::unusable_input, fmt::format("{} is not a Faultline capture", path),
+                "Import a trace with: faultline import -o NAME.faultline TRACE");
 }
 
 /// Takes away what an import that was cut off left behind, where the file can be written; else the rows are only not shown.
@@ -142,80 +149,92 @@ Result<void> CaptureReader::State::load() {
 
 Result<void> CaptureReader::State::load_objects() {
     Result<void> read = for_rows(db,
-        "SELECT id, path, format, producer, host, rank, rank_rule, world_size, bytes, events, metadata FROM main.source WHERE complete = 1 ORDER BY id",
-        [&](const sql::Statement& row) {
-            Source s;
-            s.id = id_of<SourceId>(row, 0);
-            s.path = row.text(1);
-            s.format = row.text(2);
-            s.producer = row.text(3);
-            s.host = row.text(4);
-            s.rank = row.optional_integer(5);
-            s.rank_rule = row.text(6);
-            s.world_size = row.optional_integer(7);
-            s.bytes = static_cast<std::uint64_t>(row.integer(8));
-            s.events = static_cast<std::uint64_t>(row.integer(9));
-            s.metadata = row.text(10);
-            s.complete = true;
-            sources.push_back(std::move(s));
-        });
+                                 "SELECT id, path, format, producer, host, rank, rank_rule, world_size, bytes, events, metadata FROM "
+                                 "main.source WHERE complete = 1 ORDER BY id",
+                                 [&](const sql::Statement& row) {
+                                     Source s;
+                                     s.id = id_of<SourceId>(row, 0);
+                                     s.path = row.text(1);
+                                     s.format = row.text(2);
+                                     s.producer = row.text(3);
+                                     s.host = row.text(4);
+                                     s.rank = row.optional_integer(5);
+                                     s.rank_rule = row.text(6);
+                                     s.world_size = row.optional_integer(7);
+                                     s.bytes = static_cast<std::uint64_t>(row.integer(8));
+                                     s.events = static_cast<std::uint64_t>(row.integer(9));
+                                     s.metadata = row.text(10);
+                                     s.complete = true;
+                                     sources.push_back(std::move(s));
+                                 });
     if (!read) return read;
-    read = for_rows(db, "SELECT p.id, p.source, p.pid, p.pid_text, p.name, p.labels, p.rank, p.sort_index FROM main.process p JOIN main.source s ON s.id = p.source AND s.complete = 1 ORDER BY p.id",
+    read = for_rows(db,
+                    "SELECT p.id, p.source, p.pid, p.pid_text, p.name, p.labels, p.rank, p.sort_index FROM main.process p JOIN main.source "
+                    "s ON s.id = p.source AND s.complete = 1 ORDER BY p.id",
                     [&](const sql::Statement& row) {
                         processes.push_back({id_of<ProcessId>(row, 0), id_of<SourceId>(row, 1), row.integer(2), std::string(row.text(3)),
                                              std::string(row.text(4)), std::string(row.text(5)), row.optional_integer(6), row.integer(7)});
                     });
     if (!read) return read;
     read = for_rows(db, "SELECT id, process, tid, tid_text, name, sort_index FROM main.thread ORDER BY id", [&](const sql::Statement& row) {
-        threads.push_back({id_of<ThreadId>(row, 0), id_of<ProcessId>(row, 1), row.integer(2), std::string(row.text(3)), std::string(row.text(4)), row.integer(5)});
+        threads.push_back({id_of<ThreadId>(row, 0), id_of<ProcessId>(row, 1), row.integer(2), std::string(row.text(3)),
+                           std::string(row.text(4)), row.integer(5)});
     });
     if (!read) return read;
     return for_rows(db, "SELECT id, source, ordinal, name, properties FROM main.device ORDER BY id", [&](const sql::Statement& row) {
-        devices.push_back({id_of<DeviceId>(row, 0), id_of<SourceId>(row, 1), row.integer(2), std::string(row.text(3)), std::string(row.text(4))});
+        devices.push_back(
+            {id_of<DeviceId>(row, 0), id_of<SourceId>(row, 1), row.integer(2), std::string(row.text(3)), std::string(row.text(4))});
     });
 }
 
 Result<void> CaptureReader::State::load_tracks() {
     Result<void> read = for_rows(db,
-        "SELECT t.id, t.source, t.kind, t.process, t.thread, t.device, t.stream, t.lane, t.part, t.max_depth, t.name, t.spans, t.first_start, t.last_end,"
-        " t.clock_offset_ns, t.clock_uncertainty_ns FROM main.track t JOIN main.source s ON s.id = t.source AND s.complete = 1 ORDER BY t.id",
-        [&](const sql::Statement& row) {
-            Track t;
-            t.id = id_of<TrackId>(row, 0);
-            t.source = id_of<SourceId>(row, 1);
-            t.kind = static_cast<TrackKind>(std::clamp<std::int64_t>(row.integer(2), 0, 4));
-            t.process = optional_id<ProcessId>(row, 3);
-            t.thread = optional_id<ThreadId>(row, 4);
-            t.device = optional_id<DeviceId>(row, 5);
-            t.stream = row.optional_integer(6);
-            t.lane = static_cast<int>(row.integer(7));
-            t.part = static_cast<int>(row.integer(8));
-            t.max_depth = static_cast<int>(row.integer(9));
-            t.name = row.text(10);
-            t.spans = static_cast<std::uint64_t>(row.integer(11));
-            t.first_start = row.integer(12);
-            t.last_end = row.integer(13);
-            t.clock_offset_ns = row.integer(14);
-            t.clock_uncertainty_ns = row.integer(15);
-            const TimeRange here{shift(t.first_start, t.clock_offset_ns), shift(t.last_end, t.clock_offset_ns)};
-            if (tracks.empty()) extent = here;
-            else extent = {std::min(extent.start, here.start), std::max(extent.end, here.end)};
-            tracks.push_back(std::move(t));
-        });
+                                 "SELECT t.id, t.source, t.kind, t.process, t.thread, t.device, t.stream, t.lane, t.part, t.max_depth, "
+                                 "t.name, t.spans, t.first_start, t.last_end,"
+                                 " t.clock_offset_ns, t.clock_uncertainty_ns FROM main.track t JOIN main.source s ON s.id = t.source AND "
+                                 "s.complete = 1 ORDER BY t.id",
+                                 [&](const sql::Statement& row) {
+                                     Track t;
+                                     t.id = id_of<TrackId>(row, 0);
+                                     t.source = id_of<SourceId>(row, 1);
+                                     t.kind = static_cast<TrackKind>(std::clamp<std::int64_t>(row.integer(2), 0, 4));
+                                     t.process = optional_id<ProcessId>(row, 3);
+                                     t.thread = optional_id<ThreadId>(row, 4);
+                                     t.device = optional_id<DeviceId>(row, 5);
+                                     t.stream = row.optional_integer(6);
+                                     t.lane = static_cast<int>(row.integer(7));
+                                     t.part = static_cast<int>(row.integer(8));
+                                     t.max_depth = static_cast<int>(row.integer(9));
+                                     t.name = row.text(10);
+                                     t.spans = static_cast<std::uint64_t>(row.integer(11));
+                                     t.first_start = row.integer(12);
+                                     t.last_end = row.integer(13);
+                                     t.clock_offset_ns = row.integer(14);
+                                     t.clock_uncertainty_ns = row.integer(15);
+                                     const TimeRange here{shift(t.first_start, t.clock_offset_ns), shift(t.last_end, t.clock_offset_ns)};
+                                     if (tracks.empty())
+                                         extent = here;
+                                     else
+                                         extent = {std::min(extent.start, here.start), std::max(extent.end, here.end)};
+                                     tracks.push_back(std::move(t));
+                                 });
     if (!read) return read;
     chunks.resize(tracks.size());
     bool sound = true;
-    read = for_rows(db, "SELECT id, track, first_ordinal, count, min_start, max_start, max_end, kind_mask FROM main.span_chunk ORDER BY track, first_ordinal",
+    read = for_rows(db,
+                    "SELECT id, track, first_ordinal, count, min_start, max_start, max_end, kind_mask FROM main.span_chunk ORDER BY track, "
+                    "first_ordinal",
                     [&](const sql::Statement& row) {
                         const std::size_t at = position(id_of<TrackId>(row, 1));
                         if (at == tracks.size()) return;  // of a source that never became complete
                         std::vector<Chunk>& list = chunks[at];
                         const std::int64_t first = row.integer(2);
                         const std::int64_t count = row.integer(3);
-                        sound = sound && count > 0 && count <= static_cast<std::int64_t>(kChunkSpans) && first == static_cast<std::int64_t>(list.size() * kChunkSpans);
+                        sound = sound && count > 0 && count <= static_cast<std::int64_t>(kChunkSpans) &&
+                                first == static_cast<std::int64_t>(list.size() * kChunkSpans);
                         if (!sound) return;
-                        list.push_back({row.integer(0), static_cast<std::uint64_t>(first), static_cast<std::uint32_t>(count), row.integer(4), row.integer(5),
-                                        row.integer(6), static_cast<std::uint32_t>(row.integer(7))});
+                        list.push_back({row.integer(0), static_cast<std::uint64_t>(first), static_cast<std::uint32_t>(count),
+                                        row.integer(4), row.integer(5), row.integer(6), static_cast<std::uint32_t>(row.integer(7))});
                     });
     if (!read) return read;
     for (std::size_t i = 0; i < tracks.size(); ++i) {
@@ -264,7 +283,8 @@ Result<void> CaptureReader::State::unpack(const Chunk& chunk, Column column, std
     if (!*row) std::fill(out.begin(), out.end(), kNull);
     column_data.reset();
     const bool required = column == Column::start || column == Column::duration || column == Column::name || column == Column::kind;
-    if (!sound || (required && (!*row || std::find(out.begin(), out.end(), kNull) != out.end()))) return tl::unexpected<Error>(damaged(path));
+    if (!sound || (required && (!*row || std::find(out.begin(), out.end(), kNull) != out.end())))
+        return tl::unexpected<Error>(damaged(path));
     if (column == Column::start)
         for (std::int64_t& t : out) t = shift(t, offset);
     return {};
@@ -284,27 +304,33 @@ Result<std::vector<std::int64_t>> CaptureReader::read_column(TrackId track, Colu
     if (at == state_->tracks.size()) return fail(ErrorCode::wrong_usage, fmt::format("there is no track {}", index_of(track)));
     std::vector<std::int64_t> out(state_->tracks[at].spans);
     for (const Chunk& c : state_->chunks[at])
-        if (Result<void> ok = state_->unpack(c, column, state_->tracks[at].clock_offset_ns, std::span(out).subspan(c.first_ordinal, c.count)); !ok)
+        if (Result<void> ok =
+                state_->unpack(c, column, state_->tracks[at].clock_offset_ns, std::span(out).subspan(c.first_ordinal, c.count));
+            !ok)
             return tl::unexpected<Error>(ok.error());
     return out;
 }
 
 Result<std::int64_t> CaptureReader::value(SpanId span, Column column) const {
     const std::size_t at = span.valid() ? state_->position(span.track()) : state_->tracks.size();
-    if (at == state_->tracks.size() || span.ordinal() >= state_->tracks[at].spans) return fail(ErrorCode::wrong_usage, fmt::format("there is no span {}", span.value));
+    if (at == state_->tracks.size() || span.ordinal() >= state_->tracks[at].spans)
+        return fail(ErrorCode::wrong_usage, fmt::format("there is no span {}", span.value));
     const Chunk& c = state_->chunks[at][span.ordinal() / kChunkSpans];
     state_->scratch.resize(c.count);
-    if (Result<void> ok = state_->unpack(c, column, state_->tracks[at].clock_offset_ns, state_->scratch); !ok) return tl::unexpected<Error>(ok.error());
+    if (Result<void> ok = state_->unpack(c, column, state_->tracks[at].clock_offset_ns, state_->scratch); !ok)
+        return tl::unexpected<Error>(ok.error());
     return state_->scratch[span.ordinal() % kChunkSpans];
 }
 
 Result<std::string> CaptureReader::args(TextId text) const {
     if (index_of(text) == 0) return std::string();
-    Result<sql::Statement> row = state_->db.prepare("SELECT first_id, count, raw_bytes, data FROM main.text_block WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1");
+    Result<sql::Statement> row = state_->db.prepare(
+        "SELECT first_id, count, raw_bytes, data FROM main.text_block WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1");
     if (!row) return tl::unexpected<Error>(row.error());
     const Result<bool> there = row->bind(1, std::int64_t{index_of(text)}).step();
     if (!there) return tl::unexpected<Error>(there.error());
-    if (!*there || row->integer(1) <= 0 || index_of(text) - row->integer(0) >= row->integer(1)) return tl::unexpected<Error>(damaged(state_->path));
+    if (!*there || row->integer(1) <= 0 || index_of(text) - row->integer(0) >= row->integer(1))
+        return tl::unexpected<Error>(damaged(state_->path));
     const auto first = static_cast<std::uint32_t>(row->integer(0));
     auto known = state_->texts.find(first);
     if (known == state_->texts.end()) {
@@ -327,36 +353,46 @@ Result<std::vector<SourceLedger>> CaptureReader::ledger() const {
     const auto of = [&](std::int64_t source) {
         return std::find_if(all.begin(), all.end(), [&](const SourceLedger& l) { return index_of(l.source) == source; });
     };
-    Result<void> read = for_rows(state_->db, "SELECT source, read, repaired, dropped, metadata FROM main.ledger_total", [&](const sql::Statement& row) {
-        if (const auto l = of(row.integer(0)); l != all.end())
-            l->totals = {static_cast<std::uint64_t>(row.integer(1)), static_cast<std::uint64_t>(row.integer(2)), static_cast<std::uint64_t>(row.integer(3)),
-                         static_cast<std::uint64_t>(row.integer(4))};
-    });
+    Result<void> read =
+        for_rows(state_->db, "SELECT source, read, repaired, dropped, metadata FROM main.ledger_total", [&](const sql::Statement& row) {
+            if (const auto l = of(row.integer(0)); l != all.end())
+                l->totals = {static_cast<std::uint64_t>(row.integer(1)), static_cast<std::uint64_t>(row.integer(2)),
+                             static_cast<std::uint64_t>(row.integer(3)), static_cast<std::uint64_t>(row.integer(4))};
+        });
     if (!read) return tl::unexpected<Error>(read.error());
-    read = for_rows(state_->db, "SELECT source, outcome, code, sentence, count, samples FROM main.ledger_entry ORDER BY source, outcome, count DESC, id",
-                    [&](const sql::Statement& row) {
-                        const auto l = of(row.integer(0));
-                        if (l == all.end()) return;
-                        LedgerEntry e{static_cast<LedgerOutcome>(std::clamp<std::int64_t>(row.integer(1), 0, 2)), std::string(row.text(2)),
-                                      std::string(row.text(3)), static_cast<std::uint64_t>(row.integer(4)), {}};
-                        std::string_view samples = row.text(5);
-                        while (!samples.empty()) {
-                            const std::size_t end = std::min(samples.find('\n'), samples.size());
-                            e.samples.emplace_back(samples.substr(0, end));
-                            samples.remove_prefix(std::min(end + 1, samples.size()));
-                        }
-                        l->entries.push_back(std::move(e));
-                    });
+    read =
+        for_rows(state_->db,
+                 "SELECT source, outcome, code, sentence, count, samples FROM main.ledger_entry ORDER BY source, outcome, count DESC, id",
+                 [&](const sql::Statement& row) {
+                     const auto l = of(row.integer(0));
+                     if (l == all.end()) return;
+                     LedgerEntry e{static_cast<LedgerOutcome>(std::clamp<std::int64_t>(row.integer(1), 0, 2)),
+                                   std::string(row.text(2)),
+                                   std::string(row.text(3)),
+                                   static_cast<std::uint64_t>(row.integer(4)),
+                                   {}};
+                     std::string_view samples = row.text(5);
+                     while (!samples.empty()) {
+                         const std::size_t end = std::min(samples.find('\n'), samples.size());
+                         e.samples.emplace_back(samples.substr(0, end));
+                         samples.remove_prefix(std::min(end + 1, samples.size()));
+                     }
+                     l->entries.push_back(std::move(e));
+                 });
     if (!read) return tl::unexpected<Error>(read.error());
     return all;
 }
 
 Result<std::vector<HealthFinding>> CaptureReader::health() const {
     std::vector<HealthFinding> all;
-    Result<void> read = for_rows(state_->db, "SELECT h.code, h.severity, h.sentence FROM main.health h JOIN main.source s ON s.id = h.source AND s.complete = 1 ORDER BY h.severity DESC, h.id",
-                                 [&](const sql::Statement& row) {
-                                     all.push_back({std::string(row.text(0)), static_cast<Severity>(std::clamp<std::int64_t>(row.integer(1), 0, 2)), std::string(row.text(2))});
-                                 });
+    Result<void> read =
+        for_rows(state_->db,
+                 "SELECT h.code, h.severity, h.sentence FROM main.health h JOIN main.source s ON s.id = h.source AND s.complete = 1 ORDER "
+                 "BY h.severity DESC, h.id",
+                 [&](const sql::Statement& row) {
+                     all.push_back({std::string(row.text(0)), static_cast<Severity>(std::clamp<std::int64_t>(row.integer(1), 0, 2)),
+                                    std::string(row.text(2))});
+                 });
     if (!read) return tl::unexpected<Error>(read.error());
     return all;
 }

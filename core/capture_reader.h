@@ -50,16 +50,16 @@ public:
     [[nodiscard]] const std::vector<Process>& processes() const noexcept;  ///< ascending ids; look up by process()
     [[nodiscard]] const std::vector<Thread>& threads() const noexcept;
     [[nodiscard]] const std::vector<Device>& devices() const noexcept;
-    [[nodiscard]] const std::vector<Track>& tracks() const noexcept;       ///< ascending ids
-    [[nodiscard]] const Source* source(SourceId id) const noexcept;        ///< null where there is none
+    [[nodiscard]] const std::vector<Track>& tracks() const noexcept;  ///< ascending ids
+    [[nodiscard]] const Source* source(SourceId id) const noexcept;   ///< null where there is none
     [[nodiscard]] const Process* process(ProcessId id) const noexcept;
     [[nodiscard]] const Thread* thread(ThreadId id) const noexcept;
     [[nodiscard]] const Device* device(DeviceId id) const noexcept;
     [[nodiscard]] const Track* track(TrackId id) const noexcept;
-    [[nodiscard]] std::string_view name(NameId id) const noexcept;         ///< empty for unknown ids
+    [[nodiscard]] std::string_view name(NameId id) const noexcept;  ///< empty for unknown ids
     [[nodiscard]] std::uint32_t name_count() const noexcept;
     [[nodiscard]] std::optional<std::int64_t> zero_wall_ns() const noexcept;
-    [[nodiscard]] TimeRange extent() const noexcept;                       ///< of all tracks, capture time
+    [[nodiscard]] TimeRange extent() const noexcept;  ///< of all tracks, capture time
 
     [[nodiscard]] const std::vector<Chunk>& chunks(TrackId track) const noexcept;
     /// One column of one chunk; every value kNull where the chunk has no such column. Start comes in capture time.

@@ -16,11 +16,13 @@ Result<void> create_schema(sql::Connection& connection) {
 Result<void> check_capture(const sql::Connection& connection, const std::string& path) {
     const Result<std::int64_t> id = connection.integer("PRAGMA application_id");
     if (!id || *id != kApplicationId)
-        return fail(ErrorCode::unusable_input, fmt::format("{} is not a Faultline capture", path), "Import a trace with: faultline import -o NAME.faultline TRACE");
+        return fail(ErrorCode::unusable_input, fmt::format("{} is not a Faultline capture", path),
+                    "Import a trace with: faultline import -o NAME.faultline TRACE");
     const Result<std::int64_t> version = connection.integer("PRAGMA user_version");
     if (!version) return tl::unexpected<Error>(version.error());
     if (*version > kSchemaVersion)
-        return fail(ErrorCode::unusable_input, fmt::format("{} was written by a newer Faultline (format {}, this one reads up to {})", path, *version, kSchemaVersion),
+        return fail(ErrorCode::unusable_input,
+                    fmt::format("{} was written by a newer Faultline (format {}, this one reads up to {})", path, *version, kSchemaVersion),
                     "Update Faultline, or import the sources again with this version");
     if (*version < 1) return fail(ErrorCode::unusable_input, fmt::format("{} has no format version", path), "Import its sources again");
     return {};

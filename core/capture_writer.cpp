@@ -12,8 +12,8 @@
 #include <filesystem>
 
 #include "core/capture_schema.h"
+#include "core/capture_writer_state.h"
 #include "core/packed_column.h"
-#include "core/sql.h"
 
 namespace faultline {
 
@@ -22,21 +22,21 @@ namespace {
 /// Makes what was written durable; `what` names it in the error.
 Result<void> sync_path(const std::string& path, int flags) {
     const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
-    if (fd < 0) return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be opened to sync it ({})", path, std::strerror(errno)), "Check the disk");
+    if (fd < 0)
+        return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be opened to sync it ({})", path, std::strerror(errno)),
+                    "Check the disk");
     const int code = ::fsync(fd);
     const int why = errno;
     ::close(fd);
     // Folders of some file systems cannot be synced; that is no reason to fail the import.
-    if (code != 0 && why != EINVAL && why != EROFS) return fail(ErrorCode::unwritable_output, fmt::format("writing {} to the disk failed ({})", path, std::strerror(why)), "Check the disk");
+    if (code != 0 && why != EINVAL && why != EROFS)
+        return fail(ErrorCode::unwritable_output, fmt::format("writing {} to the disk failed ({})", path, std::strerror(why)),
+                    "Check the disk");
     return {};
 }
 
-struct Statements {
-    sql::Statement chunk, column, track, name, text, step, step_rank, step_span;
-};
-
-Result<Statements> prepare_all(const sql::Connection& db) {
-    Statements s;
+Result<WriterStatements> prepare_all(const sql::Connection& db) {
+    WriterStatements s;
     const auto prepare = [&](sql::Statement& into, std::string_view text) -> Result<void> {
         Result<sql::Statement> made = db.prepare(text);
         if (!made) return tl::unexpected<Error>(made.error());
@@ -44,7 +44,9 @@ Result<Statements> prepare_all(const sql::Connection& db) {
         return {};
     };
     const std::pair<sql::Statement*, std::string_view> all[] = {
-        {&s.chunk, "INSERT INTO span_chunk(track, first_ordinal, count, min_start, max_start, max_end, kind_mask) VALUES(?,?,?,?,?,?,?) RETURNING id"},
+        {&s.chunk,
+         "INSERT INTO span_chunk(track, first_ordinal, count, min_start, max_start, max_end, kind_mask) VALUES(?,?,?,?,?,?,?) RETURNING "
+         "id"},
         {&s.column, "INSERT INTO span_column(chunk, column, data) VALUES(?,?,?)"},
         {&s.track, "INSERT INTO track VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
         {&s.name, "INSERT INTO name(id, text) VALUES(?,?)"},
@@ -60,44 +62,18 @@ Result<Statements> prepare_all(const sql::Connection& db) {
 
 }  // namespace
 
-struct CaptureWriter::State {
-    State(sql::Connection connection, std::string target) : db(std::move(connection)), path(std::move(target)) {}
-
-    sql::Connection db;
-    std::string path;       ///< where the capture shall be
-    std::string partial;    ///< where it is written; empty when appending
-    std::optional<sql::Transaction> transaction;
-    Statements statements;
-    InternedNames names;
-    std::unique_ptr<InternedTexts> texts;
-    std::optional<Error> text_error;   ///< the sink cannot return one
-    std::optional<std::int64_t> zero_wall;
-    std::vector<Step> steps;
-    std::int64_t next_step = 1;
-    std::uint32_t next_source = 1;
-    SourceBuilder::FirstIds next{1, 1, 1, 1};
-    std::vector<std::int64_t> scratch;
-    std::vector<std::byte> packed;
-
-    Result<void> begin();
-    Result<void> write_chunk(const TrackBuffer& track, std::size_t first, std::size_t count);
-    Result<void> write_column(std::int64_t chunk, Column column);
-    Result<void> write_names();
-    Result<void> write_source_row(const SourceBuilder& source, const ImportLedger& ledger);
-    Result<void> write_objects(const SourceBuilder& source);
-    Result<void> write_findings(const SourceBuilder& source, const ImportLedger& ledger);
-    Result<void> load();
-};
-
 Result<void> CaptureWriter::State::begin() {
-    Result<Statements> prepared = prepare_all(db);
+    Result<WriterStatements> prepared = prepare_all(db);
     if (!prepared) return tl::unexpected<Error>(prepared.error());
     statements = std::move(*prepared);
     Result<sql::Transaction> begun = sql::Transaction::begin(db);
     if (!begun) return tl::unexpected<Error>(begun.error());
     transaction.emplace(std::move(*begun));
     texts->sink = [this](TextBlock&& block) {
-        statements.text.bind(1, std::int64_t{block.first_id}).bind(2, std::int64_t{block.count}).bind(3, std::int64_t{block.raw_bytes}).bind(4, std::span<const std::byte>(block.compressed));
+        statements.text.bind(1, std::int64_t{block.first_id})
+            .bind(2, std::int64_t{block.count})
+            .bind(3, std::int64_t{block.raw_bytes})
+            .bind(4, std::span<const std::byte>(block.compressed));
         if (Result<void> ok = statements.text.run(); !ok && !text_error) text_error = ok.error();
     };
     return {};
@@ -111,18 +87,24 @@ Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const std::string& 
         return fail(ErrorCode::unwritable_output, fmt::format("{} is a folder", path), "Give the name of a file that ends in .faultline");
     // The rename at the end would put a file in the place of a device or a pipe.
     if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
-        return fail(ErrorCode::unwritable_output, fmt::format("{} is no ordinary file", path), "Give the name of a file that ends in .faultline");
+        return fail(ErrorCode::unwritable_output, fmt::format("{} is no ordinary file", path),
+                    "Give the name of a file that ends in .faultline");
     Result<sql::Connection> db = sql::Connection::open(partial, sql::OpenMode::create);
-    if (!db) return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be written", path), "Choose a folder that exists and can be written");
+    if (!db)
+        return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be written", path),
+                    "Choose a folder that exists and can be written");
     auto state = std::make_unique<State>(std::move(*db), path);
     state->partial = partial;
     // Nothing of this file counts before it is renamed, so it needs no journal and no syncing on the way.
-    if (Result<void> ok = state->db.execute("PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-16384"); !ok) {
+    if (Result<void> ok = state->db.execute("PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA "
+                                            "locking_mode=EXCLUSIVE; PRAGMA cache_size=-16384");
+        !ok) {
         std::filesystem::remove(partial, ignored);
         return tl::unexpected<Error>(ok.error());
     }
     if (Result<void> ok = create_schema(state->db); !ok) return tl::unexpected<Error>(ok.error());
-    if (Result<void> ok = state->db.execute("INSERT INTO capture(id, created_by, zero_wall_ns) VALUES(1, 'faultline 0.1.0', NULL)"); !ok) return tl::unexpected<Error>(ok.error());
+    if (Result<void> ok = state->db.execute("INSERT INTO capture(id, created_by, zero_wall_ns) VALUES(1, 'faultline 0.1.0', NULL)"); !ok)
+        return tl::unexpected<Error>(ok.error());
     state->texts = std::make_unique<InternedTexts>();
     if (Result<void> ok = state->begin(); !ok) return tl::unexpected<Error>(ok.error());
     return std::unique_ptr<CaptureWriter>(new CaptureWriter(std::move(state)));
@@ -135,7 +117,8 @@ Result<void> CaptureWriter::State::load() {
     next.thread = static_cast<std::uint32_t>(number("SELECT coalesce(max(id), 0) + 1 FROM thread"));
     next.device = static_cast<std::uint32_t>(number("SELECT coalesce(max(id), 0) + 1 FROM device"));
     next.track = static_cast<std::uint32_t>(number("SELECT coalesce(max(id), 0) + 1 FROM track"));
-    texts = std::make_unique<InternedTexts>(static_cast<std::uint32_t>(number("SELECT coalesce(max(first_id + count), 1) FROM text_block")));
+    texts =
+        std::make_unique<InternedTexts>(static_cast<std::uint32_t>(number("SELECT coalesce(max(first_id + count), 1) FROM text_block")));
     Result<sql::Statement> rows = db.prepare("SELECT id, text FROM name ORDER BY id");
     if (!rows) return tl::unexpected<Error>(rows.error());
     for (;;) {
@@ -143,7 +126,8 @@ Result<void> CaptureWriter::State::load() {
         if (!row) return tl::unexpected<Error>(row.error());
         if (!*row) break;
         if (index_of(names.intern(rows->text(1))) != rows->integer(0))
-            return fail(ErrorCode::unusable_input, fmt::format("{} is damaged: its names are not in order", path), "Import its sources again");
+            return fail(ErrorCode::unusable_input, fmt::format("{} is damaged: its names are not in order", path),
+                        "Import its sources again");
     }
     names.stored = names.size();
     Result<sql::Statement> zero = db.prepare("SELECT zero_wall_ns FROM capture");
@@ -158,11 +142,14 @@ Result<void> CaptureWriter::State::load() {
 
 Result<std::unique_ptr<CaptureWriter>> CaptureWriter::append(const std::string& path) {
     Result<sql::Connection> db = sql::Connection::open(path, sql::OpenMode::read_write);
-    if (!db) return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be opened for writing", path), "Check that it exists and can be written");
+    if (!db)
+        return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be opened for writing", path),
+                    "Check that it exists and can be written");
     if (Result<void> ok = check_capture(*db, path); !ok) return tl::unexpected<Error>(ok.error());
     auto state = std::make_unique<State>(std::move(*db), path);
     // WAL lets an open window read on while this writes; finish() goes back to a single file.
-    if (Result<void> ok = state->db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384"); !ok) return tl::unexpected<Error>(ok.error());
+    if (Result<void> ok = state->db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384"); !ok)
+        return tl::unexpected<Error>(ok.error());
     if (Result<void> ok = remove_incomplete_sources(state->db); !ok) return tl::unexpected<Error>(ok.error());
     if (Result<void> ok = state->load(); !ok) return tl::unexpected<Error>(ok.error());
     if (Result<void> ok = state->begin(); !ok) return tl::unexpected<Error>(ok.error());
@@ -175,7 +162,7 @@ CaptureWriter::~CaptureWriter() {
     if (!state_) return;
     const std::string partial = state_->partial;
     state_->transaction.reset();
-    state_->statements = Statements{};
+    state_->statements = WriterStatements{};
     if (partial.empty()) {
         // A cut-off append leaves the capture as it was; failing to fold the WAL back is no loss.
         (void)state_->db.execute("PRAGMA journal_mode=DELETE");
@@ -217,7 +204,9 @@ Result<void> CaptureWriter::State::write_chunk(const TrackBuffer& track, std::si
         kinds |= 1u << static_cast<unsigned>(track.kinds[i]);
     }
     sql::Statement& chunk = statements.chunk;
-    chunk.bind(1, std::int64_t{index_of(track.track.id)}).bind(2, static_cast<std::int64_t>(first)).bind(3, static_cast<std::int64_t>(count));
+    chunk.bind(1, std::int64_t{index_of(track.track.id)})
+        .bind(2, static_cast<std::int64_t>(first))
+        .bind(3, static_cast<std::int64_t>(count));
     chunk.bind(4, track.starts[first]).bind(5, track.starts[first + count - 1]).bind(6, max_end).bind(7, std::int64_t{kinds});
     const Result<bool> row = chunk.step();
     if (!row) return tl::unexpected<Error>(row.error());
@@ -233,7 +222,8 @@ Result<void> CaptureWriter::State::write_chunk(const TrackBuffer& track, std::si
     if (Result<void> ok = put(Column::start, [&](std::size_t i) { return track.starts[i]; }); !ok) return ok;
     if (Result<void> ok = put(Column::duration, [&](std::size_t i) { return track.durations[i]; }); !ok) return ok;
     if (Result<void> ok = put(Column::name, [&](std::size_t i) { return std::int64_t{index_of(track.names[i])}; }); !ok) return ok;
-    if (Result<void> ok = put(Column::kind, [&](std::size_t i) { return std::int64_t{static_cast<std::uint8_t>(track.kinds[i])}; }); !ok) return ok;
+    if (Result<void> ok = put(Column::kind, [&](std::size_t i) { return std::int64_t{static_cast<std::uint8_t>(track.kinds[i])}; }); !ok)
+        return ok;
     for (int c = static_cast<int>(Column::flags); c < kColumnCount; ++c) {
         const auto column = static_cast<Column>(c);
         const std::vector<std::int64_t>& values = track.column(column);
@@ -248,10 +238,16 @@ Result<void> CaptureWriter::write_track(const TrackBuffer& track, std::stop_toke
     const Track& t = track.track;
     sql::Statement& row = state_->statements.track;
     const auto id_or_null = [](const auto& id) { return id ? std::optional<std::int64_t>(index_of(*id)) : std::nullopt; };
-    row.bind(1, std::int64_t{index_of(t.id)}).bind(2, std::int64_t{index_of(t.source)}).bind(3, std::int64_t{static_cast<std::uint8_t>(t.kind)});
+    row.bind(1, std::int64_t{index_of(t.id)})
+        .bind(2, std::int64_t{index_of(t.source)})
+        .bind(3, std::int64_t{static_cast<std::uint8_t>(t.kind)});
     row.bind(4, id_or_null(t.process)).bind(5, id_or_null(t.thread)).bind(6, id_or_null(t.device)).bind(7, t.stream);
     row.bind(8, std::int64_t{t.lane}).bind(9, std::int64_t{t.part}).bind(10, std::int64_t{t.max_depth}).bind(11, std::string_view(t.name));
-    row.bind(12, static_cast<std::int64_t>(t.spans)).bind(13, t.first_start).bind(14, t.last_end).bind(15, t.clock_offset_ns).bind(16, t.clock_uncertainty_ns);
+    row.bind(12, static_cast<std::int64_t>(t.spans))
+        .bind(13, t.first_start)
+        .bind(14, t.last_end)
+        .bind(15, t.clock_offset_ns)
+        .bind(16, t.clock_uncertainty_ns);
     if (Result<void> ok = row.run(); !ok) return ok;
     for (std::size_t first = 0; first < track.size(); first += kChunkSpans) {
         if (stop.stop_requested()) return fail(ErrorCode::cancelled, "the import was cancelled", "Nothing was written");
@@ -263,19 +259,35 @@ Result<void> CaptureWriter::write_track(const TrackBuffer& track, std::stop_toke
 Result<void> CaptureWriter::write_steps(std::span<const Step> steps) {
     for (const Step& s : steps) {
         sql::Statement& row = state_->statements.step;
-        row.bind(1, index_of(s.id)).bind(2, std::string_view(s.name)).bind(3, std::string_view(s.dialect)).bind(4, std::int64_t{static_cast<std::uint8_t>(s.phase)});
-        row.bind(5, s.start).bind(6, s.end).bind(7, s.host_ns).bind(8, std::int64_t{s.inferred}).bind(9, s.number).bind(10, s.tokens).bind(11, s.batch);
+        row.bind(1, index_of(s.id))
+            .bind(2, std::string_view(s.name))
+            .bind(3, std::string_view(s.dialect))
+            .bind(4, std::int64_t{static_cast<std::uint8_t>(s.phase)});
+        row.bind(5, s.start)
+            .bind(6, s.end)
+            .bind(7, s.host_ns)
+            .bind(8, std::int64_t{s.inferred})
+            .bind(9, s.number)
+            .bind(10, s.tokens)
+            .bind(11, s.batch);
         row.bind(12, s.context_requests).bind(13, s.context_tokens).bind(14, s.generation_requests).bind(15, s.generation_tokens);
         row.bind(16, std::string_view(s.instance)).bind(17, s.kernels).bind(18, s.kernel_busy_ns);
         if (Result<void> ok = row.run(); !ok) return ok;
         for (const std::int64_t rank : s.ranks)
             if (Result<void> ok = state_->statements.step_rank.bind(1, index_of(s.id)).bind(2, rank).run(); !ok) return ok;
         for (const SpanId span : s.spans)
-            if (Result<void> ok = state_->statements.step_span.bind(1, index_of(s.id)).bind(2, span.value).bind(3, std::int64_t{state_->next_source}).run(); !ok) return ok;
+            if (Result<void> ok = state_->statements.step_span.bind(1, index_of(s.id))
+                                      .bind(2, span.value)
+                                      .bind(3, std::int64_t{state_->next_source})
+                                      .run();
+                !ok)
+                return ok;
         auto& known = state_->steps;  // by id
         const auto at = std::lower_bound(known.begin(), known.end(), s.id, [](const Step& k, StepId id) { return k.id < id; });
-        if (at != known.end() && at->id == s.id) *at = s;
-        else known.insert(at, s);
+        if (at != known.end() && at->id == s.id)
+            *at = s;
+        else
+            known.insert(at, s);
         state_->next_step = std::max(state_->next_step, index_of(s.id) + 1);
     }
     return {};
@@ -283,73 +295,6 @@ Result<void> CaptureWriter::write_steps(std::span<const Step> steps) {
 
 std::int64_t CaptureWriter::next_step_id() const noexcept { return state_->next_step; }
 const std::vector<Step>& CaptureWriter::steps() const noexcept { return state_->steps; }
-
-Result<void> CaptureWriter::State::write_names() {
-    for (std::uint32_t i = names.stored; i < names.size(); ++i)
-        if (Result<void> ok = statements.name.bind(1, std::int64_t{i}).bind(2, names.text(NameId{i})).run(); !ok) return ok;
-    names.stored = names.size();
-    return {};
-}
-
-Result<void> CaptureWriter::State::write_source_row(const SourceBuilder& source, const ImportLedger& ledger) {
-    const Source& s = source.source;
-    Result<sql::Statement> row = db.prepare("INSERT INTO source VALUES(?,?,?,?,?,?,?,?,?,?,?,?,1)");
-    if (!row) return tl::unexpected<Error>(row.error());
-    row->bind(1, std::int64_t{index_of(s.id)}).bind(2, std::string_view(s.path)).bind(3, std::string_view(s.format)).bind(4, std::string_view(s.producer));
-    row->bind(5, std::string_view(s.host)).bind(6, s.rank).bind(7, std::string_view(s.rank_rule)).bind(8, s.world_size);
-    row->bind(9, static_cast<std::int64_t>(s.bytes)).bind(10, static_cast<std::int64_t>(ledger.totals().read + ledger.totals().dropped));
-    if (source.has_wall_clock) row->bind(11, source.clock_base_ns);
-    row->bind(12, std::string_view(s.metadata));
-    return row->run();
-}
-
-Result<void> CaptureWriter::State::write_objects(const SourceBuilder& source) {
-    Result<sql::Statement> process = db.prepare("INSERT INTO process VALUES(?,?,?,?,?,?,?,?)");
-    Result<sql::Statement> thread = db.prepare("INSERT INTO thread VALUES(?,?,?,?,?,?)");
-    Result<sql::Statement> device = db.prepare("INSERT INTO device VALUES(?,?,?,?,?)");
-    if (!process || !thread || !device) return tl::unexpected<Error>(db.last_error("writing the capture"));
-    for (const Process& p : source.processes()) {
-        process->bind(1, std::int64_t{index_of(p.id)}).bind(2, std::int64_t{index_of(p.source)}).bind(3, p.pid).bind(4, std::string_view(p.pid_text));
-        process->bind(5, std::string_view(p.name)).bind(6, std::string_view(p.labels)).bind(7, p.rank).bind(8, p.sort_index);
-        if (Result<void> ok = process->run(); !ok) return ok;
-    }
-    for (const Thread& t : source.threads()) {
-        thread->bind(1, std::int64_t{index_of(t.id)}).bind(2, std::int64_t{index_of(t.process)}).bind(3, t.tid).bind(4, std::string_view(t.tid_text));
-        thread->bind(5, std::string_view(t.name)).bind(6, t.sort_index);
-        if (Result<void> ok = thread->run(); !ok) return ok;
-    }
-    for (const Device& d : source.devices()) {
-        device->bind(1, std::int64_t{index_of(d.id)}).bind(2, std::int64_t{index_of(d.source)}).bind(3, d.ordinal).bind(4, std::string_view(d.name)).bind(5, std::string_view(d.properties));
-        if (Result<void> ok = device->run(); !ok) return ok;
-    }
-    next.process += static_cast<std::uint32_t>(source.processes().size());
-    next.thread += static_cast<std::uint32_t>(source.threads().size());
-    next.device += static_cast<std::uint32_t>(source.devices().size());
-    next.track += static_cast<std::uint32_t>(source.tracks().size());
-    return {};
-}
-
-Result<void> CaptureWriter::State::write_findings(const SourceBuilder& source, const ImportLedger& ledger) {
-    const std::int64_t id = index_of(source.source.id);
-    Result<sql::Statement> total = db.prepare("INSERT INTO ledger_total VALUES(?,?,?,?,?)");
-    Result<sql::Statement> entry = db.prepare("INSERT INTO ledger_entry(source, outcome, code, sentence, count, samples) VALUES(?,?,?,?,?,?)");
-    Result<sql::Statement> finding = db.prepare("INSERT INTO health(source, code, severity, sentence) VALUES(?,?,?,?)");
-    if (!total || !entry || !finding) return tl::unexpected<Error>(db.last_error("writing the capture"));
-    const LedgerTotals& t = ledger.totals();
-    total->bind(1, id).bind(2, static_cast<std::int64_t>(t.read)).bind(3, static_cast<std::int64_t>(t.repaired)).bind(4, static_cast<std::int64_t>(t.dropped));
-    if (Result<void> ok = total->bind(5, static_cast<std::int64_t>(t.metadata)).run(); !ok) return ok;
-    for (const LedgerEntry& e : ledger.entries()) {
-        std::string samples;
-        for (const std::string& s : e.samples) samples += (samples.empty() ? "" : "\n") + s;
-        entry->bind(1, id).bind(2, std::int64_t{static_cast<std::uint8_t>(e.outcome)}).bind(3, std::string_view(e.code)).bind(4, std::string_view(e.sentence));
-        if (Result<void> ok = entry->bind(5, static_cast<std::int64_t>(e.count)).bind(6, std::string_view(samples)).run(); !ok) return ok;
-    }
-    for (const HealthFinding& h : source.health) {
-        finding->bind(1, id).bind(2, std::string_view(h.code)).bind(3, std::int64_t{static_cast<std::uint8_t>(h.severity)}).bind(4, std::string_view(h.sentence));
-        if (Result<void> ok = finding->run(); !ok) return ok;
-    }
-    return {};
-}
 
 Result<void> CaptureWriter::complete_source(SourceBuilder& source, const ImportLedger& ledger) {
     State& s = *state_;
@@ -368,7 +313,7 @@ Result<void> CaptureWriter::finish() {
     State& s = *state_;
     if (Result<void> ok = s.transaction->commit(); !ok) return ok;
     s.transaction.reset();
-    s.statements = Statements{};
+    s.statements = WriterStatements{};
     if (s.partial.empty()) {
         if (Result<void> ok = s.db.execute("PRAGMA wal_checkpoint(TRUNCATE)"); !ok) return ok;
         // A reader that is still open keeps the WAL mode alive; the next writer or the closing window takes it back.
@@ -378,7 +323,8 @@ Result<void> CaptureWriter::finish() {
     if (Result<void> ok = s.db.close(); !ok) return ok;
     if (Result<void> ok = sync_path(s.partial, O_RDONLY); !ok) return ok;
     if (std::rename(s.partial.c_str(), s.path.c_str()) != 0)
-        return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be written ({})", s.path, std::strerror(errno)), "Choose another name or folder");
+        return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be written ({})", s.path, std::strerror(errno)),
+                    "Choose another name or folder");
     s.partial.clear();
     const std::string folder = std::filesystem::path(s.path).parent_path().string();
     return sync_path(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);

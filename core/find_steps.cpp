@@ -219,8 +219,8 @@ void report(const StepTexts& texts, const StepSearch::Found& found, ImportLedger
 
 }  // namespace
 
-FoundSteps find_steps(SourceBuilder& source, const StepGrammar& grammar, const std::vector<Step>& known,
-                      std::int64_t next_id, std::int64_t offset_ns, ImportLedger& ledger) {
+FoundSteps find_steps(SourceBuilder& source, const StepGrammar& grammar, const std::vector<Step>& known, std::int64_t next_id,
+                      std::int64_t offset_ns, ImportLedger& ledger) {
     const std::vector<HostThread> threads = host_threads(source);
     const StepTexts texts = match_step_texts(source, grammar);
     const LaunchTable launches(source);

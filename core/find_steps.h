@@ -25,7 +25,7 @@ struct FoundSteps {
 /// `known` are the steps already in the capture from other sources: the same step of another rank (engine's number, else order among
 /// equal texts) grows instead of being made again. `next_id` is the first free step id. `offset_ns` takes source to capture time.
 /// Tracks have ids, are sorted by (start, longer first), have parent, depth, correlation and launch columns.
-[[nodiscard]] FoundSteps find_steps(SourceBuilder& source, const StepGrammar& grammar,
-                                    const std::vector<Step>& known, std::int64_t next_id, std::int64_t offset_ns, ImportLedger& ledger);
+[[nodiscard]] FoundSteps find_steps(SourceBuilder& source, const StepGrammar& grammar, const std::vector<Step>& known, std::int64_t next_id,
+                                    std::int64_t offset_ns, ImportLedger& ledger);
 
 }  // namespace faultline

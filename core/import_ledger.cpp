@@ -5,7 +5,8 @@
 namespace faultline {
 
 LedgerEntry& ImportLedger::entry(LedgerOutcome outcome, std::string_view code, std::string_view sentence) {
-    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const LedgerEntry& e) { return e.outcome == outcome && e.code == code; });
+    const auto found =
+        std::find_if(entries_.begin(), entries_.end(), [&](const LedgerEntry& e) { return e.outcome == outcome && e.code == code; });
     if (found != entries_.end()) return *found;
     entries_.push_back({outcome, std::string(code), std::string(sentence), 0, {}});
     return entries_.back();

@@ -19,8 +19,8 @@ enum class LedgerOutcome : std::uint8_t { repaired = 0, dropped = 1, note = 2 };
 struct LedgerEntry {
     static constexpr std::size_t kMaxSamples = 20;
     LedgerOutcome outcome = LedgerOutcome::note;
-    std::string code;       ///< stable, e.g. "kineto.bad-json"
-    std::string sentence;   ///< for a person
+    std::string code;      ///< stable, e.g. "kineto.bad-json"
+    std::string sentence;  ///< for a person
     std::uint64_t count = 0;
     std::vector<std::string> samples;
 };

@@ -46,7 +46,8 @@ void InternedTexts::close_block() {
     uLongf size = compressBound(static_cast<uLong>(raw.size()));
     block.compressed.resize(size);
     // Level 1: texts of a capture repeat so much that higher levels gain little and cost several times the time.
-    compress2(reinterpret_cast<Bytef*>(block.compressed.data()), &size, reinterpret_cast<const Bytef*>(raw.data()), static_cast<uLong>(raw.size()), 1);
+    compress2(reinterpret_cast<Bytef*>(block.compressed.data()), &size, reinterpret_cast<const Bytef*>(raw.data()),
+              static_cast<uLong>(raw.size()), 1);
     block.compressed.resize(size);
     ends_.clear();
     bytes_.clear();
@@ -55,13 +56,16 @@ void InternedTexts::close_block() {
 }
 
 Result<std::vector<std::string>> unpack_texts(const TextBlock& block) {
-    const auto damaged = [] { return fail(ErrorCode::unusable_input, "a block of attribute texts in the capture is damaged", "Import its sources again"); };
+    const auto damaged = [] {
+        return fail(ErrorCode::unusable_input, "a block of attribute texts in the capture is damaged", "Import its sources again");
+    };
     constexpr std::uint32_t kMostBytes = 1u << 30;
     if (block.raw_bytes > kMostBytes || std::size_t{block.count} * sizeof(std::uint32_t) > block.raw_bytes) return damaged();
     std::string raw(block.raw_bytes, '\0');
     uLongf size = block.raw_bytes;
     if (uncompress(reinterpret_cast<Bytef*>(raw.data()), &size, reinterpret_cast<const Bytef*>(block.compressed.data()),
-                   static_cast<uLong>(block.compressed.size())) != Z_OK || size != block.raw_bytes)
+                   static_cast<uLong>(block.compressed.size())) != Z_OK ||
+        size != block.raw_bytes)
         return damaged();
     const std::size_t table = std::size_t{block.count} * sizeof(std::uint32_t);
     std::vector<std::string> texts;

@@ -28,7 +28,7 @@ public:
     std::uint32_t stored = 0;
 
 private:
-    std::deque<std::string> texts_;                          ///< stable addresses
+    std::deque<std::string> texts_;  ///< stable addresses
     std::unordered_map<std::string_view, NameId> ids_;
 };
 

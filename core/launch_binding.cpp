@@ -28,11 +28,14 @@ public:
     void add(Call call) { calls_.push_back(call); }
 
     void build() {
-        const auto earlier = [](const Call& a, const Call& b) { return a.correlation != b.correlation ? a.correlation < b.correlation : a.start < b.start; };
+        const auto earlier = [](const Call& a, const Call& b) {
+            return a.correlation != b.correlation ? a.correlation < b.correlation : a.start < b.start;
+        };
         if (!std::is_sorted(calls_.begin(), calls_.end(), earlier)) std::sort(calls_.begin(), calls_.end(), earlier);
         slots_.assign(std::bit_ceil(calls_.size() * 2 + 2), -1);
         for (std::size_t i = 0; i < calls_.size(); ++i)
-            if (i == 0 || calls_[i].correlation != calls_[i - 1].correlation) slots_[slot_of(calls_[i].correlation)] = static_cast<std::int64_t>(i);
+            if (i == 0 || calls_[i].correlation != calls_[i - 1].correlation)
+                slots_[slot_of(calls_[i].correlation)] = static_cast<std::int64_t>(i);
     }
 
     /// The call with this id that started last before `start`, or the first after it where none did. Null: no call has the id.
@@ -102,7 +105,8 @@ private:
             if (outcome == Outcome::bound) continue;
             const std::string place = span_place(source_.names().text(t.names[i]), t.starts[i]);
             if (outcome == Outcome::ambiguous)
-                ledger_.note("kernel.ambiguous", "A kernel's correlation id occurs in several processes, so that it was not bound to a launch", place);
+                ledger_.note("kernel.ambiguous",
+                             "A kernel's correlation id occurs in several processes, so that it was not bound to a launch", place);
             else
                 ledger_.note("kernel.unbound", "A kernel has no launch in the capture: its call was cut off or was not recorded", place);
         }
@@ -113,7 +117,8 @@ private:
         if (correlation == kNull || correlation == 0) return Outcome::none;
         Call* found = nullptr;
         if (t.track.process) {
-            if (const auto table = tables_.find(*t.track.process); table != tables_.end()) found = table->second.find(correlation, t.starts[i]);
+            if (const auto table = tables_.find(*t.track.process); table != tables_.end())
+                found = table->second.find(correlation, t.starts[i]);
         } else {
             for (auto& [process, table] : tables_) {
                 Call* call = table.find(correlation, t.starts[i]);
@@ -132,7 +137,8 @@ private:
         for (TrackBuffer& t : source_.tracks()) by_id[t.track.id] = &t;
         for (const auto& [process, table] : tables_)
             for (const Call& call : table.calls())
-                if (call.launched > 1) by_id[call.span.track()]->set(static_cast<std::uint32_t>(call.span.ordinal()), Column::graph_launch, call.launched);
+                if (call.launched > 1)
+                    by_id[call.span.track()]->set(static_cast<std::uint32_t>(call.span.ordinal()), Column::graph_launch, call.launched);
     }
 
     SourceBuilder& source_;
@@ -182,7 +188,8 @@ void bind_host_links(SourceBuilder& source, ImportLedger& ledger) {
             by_id[to.track()]->set(static_cast<std::uint32_t>(to.ordinal()), Column::link, from.value);
             continue;
         }
-        ledger.note("link.no-operator", "A forward-backward link names a time at which its thread ran no operator", fmt::format("{} ns", link.from_time));
+        ledger.note("link.no-operator", "A forward-backward link names a time at which its thread ran no operator",
+                    fmt::format("{} ns", link.from_time));
     }
     source.host_links.clear();
 }

@@ -8,8 +8,9 @@ namespace faultline {
 
 std::string_view kind_name(SpanKind kind) noexcept {
     static constexpr std::array<std::string_view, kSpanKindCount> names = {
-        "range", "op", "python", "runtime_call", "driver_call", "os_call", "kernel", "memory_copy", "memory_set", "sync", "device_range",
-        "overhead", "instant", "counter", "memory_event", "accelerator", "graph", "profiler_range", "async", "window", "other"};
+        "range",        "op",          "python", "runtime_call",   "driver_call", "os_call", "kernel",
+        "memory_copy",  "memory_set",  "sync",   "device_range",   "overhead",    "instant", "counter",
+        "memory_event", "accelerator", "graph",  "profiler_range", "async",       "window",  "other"};
     const auto at = static_cast<std::size_t>(kind);
     return at < names.size() ? names[at] : std::string_view("other");
 }
@@ -26,10 +27,13 @@ std::string_view phase_name(StepPhase phase) noexcept {
 
 std::string_view column_name(Column column) noexcept {
     static constexpr std::array<std::string_view, kColumnCount> names = {
-        "start", "duration", "name", "kind", "flags", "parent", "depth", "correlation", "launch", "step", "args", "external_id",
-        "record_function", "sequence", "forward_thread", "event_index", "python_id", "python_parent", "python_module", "bytes", "link", "value",
-        "bandwidth", "address", "total_allocated", "total_reserved", "graph_id", "graph_node", "context", "group_size", "comm_bytes",
-        "comm_sequence", "result", "callback_id", "queued", "priority", "graph_launch"};
+        "start",           "duration",       "name",           "kind",        "flags",     "parent",
+        "depth",           "correlation",    "launch",         "step",        "args",      "external_id",
+        "record_function", "sequence",       "forward_thread", "event_index", "python_id", "python_parent",
+        "python_module",   "bytes",          "link",           "value",       "bandwidth", "address",
+        "total_allocated", "total_reserved", "graph_id",       "graph_node",  "context",   "group_size",
+        "comm_bytes",      "comm_sequence",  "result",         "callback_id", "queued",    "priority",
+        "graph_launch"};
     const auto at = static_cast<std::size_t>(column);
     return at < names.size() ? names[at] : std::string_view();
 }

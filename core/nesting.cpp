@@ -198,9 +198,7 @@ private:
         t_.add_flag(i, flag);
     }
 
-    [[nodiscard]] std::string place_of(std::uint32_t i) const {
-        return span_place(source_.names().text(t_.names[i]), t_.starts[i]);
-    }
+    [[nodiscard]] std::string place_of(std::uint32_t i) const { return span_place(source_.names().text(t_.names[i]), t_.starts[i]); }
 
     void put(std::uint32_t i, std::size_t lane) {
         auto& stack = stacks_[lane];
@@ -208,7 +206,8 @@ private:
         placed_.depth[i] = static_cast<std::int32_t>(stack.size());
         placed_.parent[i] = stack.empty() ? -1 : std::int64_t{stack.back()};
         stack.push_back(i);
-        if (lane > 0) ledger_.note("span.sub-lane", "Spans that cross others of their thread or stream lie on a lane of their own", place_of(i));
+        if (lane > 0)
+            ledger_.note("span.sub-lane", "Spans that cross others of their thread or stream lie on a lane of their own", place_of(i));
     }
 
     TrackBuffer& t_;

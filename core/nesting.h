@@ -11,8 +11,8 @@
 
 namespace faultline {
 
-inline constexpr TimeNs kClipNs = 1000;   ///< host spans crossing by at most this are clipped
-inline constexpr int kMaxLanes = 4096;    ///< past it a crossing span is kept with length 0 and counted
+inline constexpr TimeNs kClipNs = 1000;  ///< host spans crossing by at most this are clipped
+inline constexpr int kMaxLanes = 4096;   ///< past it a crossing span is kept with length 0 and counted
 
 /// Sorts every track and sets `parent` and `depth`; adds the sub-lanes. Linear in spans, times the lanes in use.
 void sort_and_nest(SourceBuilder& source, ImportLedger& ledger, const Progress& progress);

@@ -28,7 +28,9 @@ std::uint64_t distance(std::int64_t value, std::int64_t base) noexcept {
     return static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(base);
 }
 
-std::int64_t advance(std::int64_t base, std::uint64_t by) noexcept { return static_cast<std::int64_t>(static_cast<std::uint64_t>(base) + by); }
+std::int64_t advance(std::int64_t base, std::uint64_t by) noexcept {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(base) + by);
+}
 
 std::uint8_t width_for(std::uint64_t largest) noexcept {
     if (largest == 0) return 0;
@@ -105,7 +107,7 @@ struct Shape {
     std::size_t present = 0;
     std::int64_t low = 0;
     std::int64_t high = 0;
-    std::int64_t low_delta = 0;   ///< smallest step from one value to the next, as signed 64 bits
+    std::int64_t low_delta = 0;  ///< smallest step from one value to the next, as signed 64 bits
     std::int64_t high_delta = 0;
 };
 
@@ -138,9 +140,8 @@ void pack_delta(std::span<const std::int64_t> values, const Shape& s, std::uint8
     const std::size_t at = out.size();
     out.resize(at + 8);
     std::memcpy(&out[at], &values[0], 8);
-    put_values(out, width, values.size() - 1, [&](std::size_t i) {
-        return distance(static_cast<std::int64_t>(distance(values[i + 1], values[i])), s.low_delta);
-    });
+    put_values(out, width, values.size() - 1,
+               [&](std::size_t i) { return distance(static_cast<std::int64_t>(distance(values[i + 1], values[i])), s.low_delta); });
 }
 
 void pack_sparse(std::span<const std::int64_t> values, const Shape& s, std::uint8_t width, std::vector<std::byte>& out) {

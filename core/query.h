@@ -16,7 +16,6 @@ namespace faultline {
 
 using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-
 /// Runs one statement. `on_columns` is called once, `on_row` for each row (return false to stop). Refuses statements that write and
 /// more than one statement; an error names what SQLite said. Stops within a fraction of a second when `stop` is requested.
 [[nodiscard]] Result<void> run_query(const CaptureReader& capture, std::string_view sql,

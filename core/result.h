@@ -11,11 +11,11 @@ namespace faultline {
 
 /// What kind of failure it is; the numbers of exit statuses are those of the command line (see exit_status()).
 enum class ErrorCode {
-    wrong_usage,         ///< the call itself makes no sense
-    unusable_input,      ///< the input cannot be used
-    unwritable_output,   ///< the output cannot be written (disk full, read-only)
-    cancelled,           ///< the user or a signal stopped it
-    unavailable,         ///< a part is not available here
+    wrong_usage,        ///< the call itself makes no sense
+    unusable_input,     ///< the input cannot be used
+    unwritable_output,  ///< the output cannot be written (disk full, read-only)
+    cancelled,          ///< the user or a signal stopped it
+    unavailable,        ///< a part is not available here
 };
 
 /// `sentence` says what is wrong, without a full stop; `hint` says what to do next (may be empty).

@@ -6,7 +6,8 @@
 
 namespace faultline {
 
-SourceBuilder::SourceBuilder(SourceId id, FirstIds first, InternedNames& names, InternedTexts& texts) : first_(first), names_(names), texts_(texts) {
+SourceBuilder::SourceBuilder(SourceId id, FirstIds first, InternedNames& names, InternedTexts& texts)
+    : first_(first), names_(names), texts_(texts) {
     source.id = id;
 }
 
@@ -24,7 +25,8 @@ ProcessId SourceBuilder::process(std::int64_t pid, std::string_view pid_text) {
 }
 
 ThreadId SourceBuilder::thread(ProcessId process, std::int64_t tid, std::string_view tid_text) {
-    const auto [at, added] = keys_.try_emplace(fmt::format("t{}:{}:{}", index_of(process), tid, tid_text), static_cast<std::uint32_t>(threads_.size()));
+    const auto [at, added] =
+        keys_.try_emplace(fmt::format("t{}:{}:{}", index_of(process), tid, tid_text), static_cast<std::uint32_t>(threads_.size()));
     if (added) {
         Thread row;
         row.id = ThreadId{first_.thread + at->second};
@@ -83,8 +85,9 @@ TrackBuffer& SourceBuilder::host_track(ThreadId thread, int part) {
 }
 
 TrackBuffer& SourceBuilder::device_track(DeviceId device, std::int64_t stream, std::optional<ProcessId> process) {
-    TrackBuffer& buffer = find_track(fmt::format("s{}:{}:{}", index_of(device), stream, process ? static_cast<std::int64_t>(index_of(*process)) : -1),
-                                     TrackKind::device);
+    TrackBuffer& buffer =
+        find_track(fmt::format("s{}:{}:{}", index_of(device), stream, process ? static_cast<std::int64_t>(index_of(*process)) : -1),
+                   TrackKind::device);
     buffer.track.device = device;
     buffer.track.stream = stream;
     buffer.track.process = process;
@@ -92,8 +95,9 @@ TrackBuffer& SourceBuilder::device_track(DeviceId device, std::int64_t stream, s
 }
 
 TrackBuffer& SourceBuilder::device_range_track(DeviceId device, std::int64_t stream, std::optional<ProcessId> process) {
-    TrackBuffer& buffer = find_track(fmt::format("r{}:{}:{}", index_of(device), stream, process ? static_cast<std::int64_t>(index_of(*process)) : -1),
-                                     TrackKind::device_ranges);
+    TrackBuffer& buffer =
+        find_track(fmt::format("r{}:{}:{}", index_of(device), stream, process ? static_cast<std::int64_t>(index_of(*process)) : -1),
+                   TrackKind::device_ranges);
     buffer.track.device = device;
     buffer.track.stream = stream;
     buffer.track.process = process;
@@ -101,14 +105,16 @@ TrackBuffer& SourceBuilder::device_range_track(DeviceId device, std::int64_t str
 }
 
 TrackBuffer& SourceBuilder::counter_track(std::optional<ProcessId> process, std::string_view name) {
-    TrackBuffer& buffer = find_track(fmt::format("c{}:{}", process ? static_cast<std::int64_t>(index_of(*process)) : -1, name), TrackKind::counter);
+    TrackBuffer& buffer =
+        find_track(fmt::format("c{}:{}", process ? static_cast<std::int64_t>(index_of(*process)) : -1, name), TrackKind::counter);
     buffer.track.process = process;
     buffer.track.name = name;
     return buffer;
 }
 
 TrackBuffer& SourceBuilder::marks_track(std::optional<ProcessId> process, std::string_view name) {
-    TrackBuffer& buffer = find_track(fmt::format("m{}:{}", process ? static_cast<std::int64_t>(index_of(*process)) : -1, name), TrackKind::marks);
+    TrackBuffer& buffer =
+        find_track(fmt::format("m{}:{}", process ? static_cast<std::int64_t>(index_of(*process)) : -1, name), TrackKind::marks);
     buffer.track.process = process;
     buffer.track.name = name;
     return buffer;

@@ -35,9 +35,9 @@ public:
     };
     SourceBuilder(SourceId id, FirstIds first, InternedNames& names, InternedTexts& texts);
 
-    Source source;                       ///< rank, host, producer, metadata: filled by the importer
-    std::int64_t clock_base_ns = 0;      ///< wall clock (epoch ns) of zero of the source's clock; may be set last
-    bool has_wall_clock = true;          ///< false: clock_base_ns is meaningless (times since some start)
+    Source source;                   ///< rank, host, producer, metadata: filled by the importer
+    std::int64_t clock_base_ns = 0;  ///< wall clock (epoch ns) of zero of the source's clock; may be set last
+    bool has_wall_clock = true;      ///< false: clock_base_ns is meaningless (times since some start)
     std::vector<HealthFinding> health;
     std::vector<HostLink> host_links;
 

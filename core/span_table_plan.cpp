@@ -15,7 +15,7 @@ namespace {
 constexpr char kGroupBy = 'G', kGroupByDescending = 'D', kOrderBy = 'O';  // stand last, and take no value
 constexpr char kEqual = '=', kIn = 'I', kLess = '<', kLessEqual = 'l', kGreater = '>', kGreaterEqual = 'g';
 constexpr int kFirstColumnCharacter = '0';
-constexpr int kVersionWithIn = 3038000;                    // sqlite3_vtab_in(), sqlite3_vtab_distinct()
+constexpr int kVersionWithIn = 3038000;                   // sqlite3_vtab_in(), sqlite3_vtab_distinct()
 constexpr std::uint64_t kMaxRearrangedSpans = 8'000'000;  // beyond, sorting by SQLite spills to disk instead of filling memory
 
 char operator_character(unsigned char op) {

@@ -14,11 +14,13 @@ Error error_of(sqlite3* db, std::string_view doing) {
     const std::string words = sqlite3_errmsg(db);
     switch (code & 0xff) {
         case SQLITE_FULL:
-            return {ErrorCode::unwritable_output, fmt::format("the disk is full while {}", doing), "Free some space or choose another folder"};
+            return {ErrorCode::unwritable_output, fmt::format("the disk is full while {}", doing),
+                    "Free some space or choose another folder"};
         case SQLITE_READONLY:
         case SQLITE_PERM:
         case SQLITE_CANTOPEN:
-            return {ErrorCode::unwritable_output, fmt::format("cannot write while {} ({})", doing, words), "Choose a folder that can be written"};
+            return {ErrorCode::unwritable_output, fmt::format("cannot write while {} ({})", doing, words),
+                    "Choose a folder that can be written"};
         case SQLITE_IOERR:
             return {ErrorCode::unwritable_output, fmt::format("reading or writing failed while {} ({})", doing, words),
                     "Check the disk and try again"};
@@ -70,9 +72,7 @@ Statement& Statement::bind_null(int index) {
     return *this;
 }
 
-Statement& Statement::bind(int index, const std::optional<std::int64_t>& value) {
-    return value ? bind(index, *value) : bind_null(index);
-}
+Statement& Statement::bind(int index, const std::optional<std::int64_t>& value) { return value ? bind(index, *value) : bind_null(index); }
 
 Result<bool> Statement::step() {
     const int code = sqlite3_step(handle_);
@@ -128,7 +128,8 @@ Result<Connection> Connection::open(const std::string& path, OpenMode mode) {
         // A WAL file in a read-only folder opens only so; the path is percent-encoded as a URI demands.
         target = "file:";
         for (const char c : path) {
-            const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '.' || c == '-' || c == '_';
+            const bool plain =
+                (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '.' || c == '-' || c == '_';
             target += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
         }
         target += "?immutable=1";
@@ -145,7 +146,8 @@ Result<Connection> Connection::open(const std::string& path, OpenMode mode) {
     if (sqlite3_open_v2(target.c_str(), &handle, flags, nullptr) != SQLITE_OK) {
         Error error = handle ? error_of(handle, fmt::format("opening {}", path)) : Error{ErrorCode::unusable_input, "out of memory", ""};
         if (mode == OpenMode::read_only || mode == OpenMode::read_only_immutable) {
-            error = {ErrorCode::unusable_input, fmt::format("{} cannot be opened ({})", path, handle ? sqlite3_errmsg(handle) : "out of memory"),
+            error = {ErrorCode::unusable_input,
+                     fmt::format("{} cannot be opened ({})", path, handle ? sqlite3_errmsg(handle) : "out of memory"),
                      "Check the name and the permissions"};
         }
         sqlite3_close_v2(handle);
@@ -168,7 +170,8 @@ Connection& Connection::operator=(Connection&& other) noexcept {
 Connection::~Connection() { sqlite3_close_v2(handle_); }
 
 Result<void> Connection::execute(const std::string& sql) {
-    if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return tl::unexpected<Error>(last_error("using the capture"));
+    if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+        return tl::unexpected<Error>(last_error("using the capture"));
     return {};
 }
 

@@ -48,8 +48,8 @@ public:
     [[nodiscard]] std::int64_t integer(int index) const;
     [[nodiscard]] std::optional<std::int64_t> optional_integer(int index) const;
     [[nodiscard]] double real(int index) const;
-    [[nodiscard]] std::string_view text(int index) const;               ///< valid until the next step()
-    [[nodiscard]] std::span<const std::byte> blob(int index) const;     ///< valid until the next step()
+    [[nodiscard]] std::string_view text(int index) const;            ///< valid until the next step()
+    [[nodiscard]] std::span<const std::byte> blob(int index) const;  ///< valid until the next step()
     [[nodiscard]] sqlite3_stmt* handle() const noexcept { return handle_; }
 
 private:

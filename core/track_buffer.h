@@ -42,7 +42,9 @@ public:
     [[nodiscard]] bool has(Column column) const noexcept { return !optional_[static_cast<std::size_t>(column)].empty(); }
     /// Values of an optional column; shorter than size() where the last spans have none.
     [[nodiscard]] std::vector<std::int64_t>& column(Column column) noexcept { return optional_[static_cast<std::size_t>(column)]; }
-    [[nodiscard]] const std::vector<std::int64_t>& column(Column column) const noexcept { return optional_[static_cast<std::size_t>(column)]; }
+    [[nodiscard]] const std::vector<std::int64_t>& column(Column column) const noexcept {
+        return optional_[static_cast<std::size_t>(column)];
+    }
 
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(starts.size()); }
     [[nodiscard]] bool empty() const noexcept { return starts.empty(); }

@@ -220,7 +220,8 @@ void SourceFile::State::run() {
 
 Result<std::unique_ptr<SourceFile>> SourceFile::open(const std::string& path) {
     const bool standard_input = path == "-";
-    const int fd = standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // Not blocking: opening a pipe that nobody writes to yet would wait where no signal and no Cancel is heard. Files do not care.
+    const int fd = standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         const std::string hint = errno == ENOENT ? "Check the name" : "Check that it can be read";
         return fail(ErrorCode::unusable_input, fmt::format("{} cannot be opened ({})", path, std::strerror(errno)), hint);

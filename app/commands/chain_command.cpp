@@ -66,6 +66,7 @@ Json chain_json(const CaptureReader& capture, const CallChain& chain) {
 std::string step_line(const Step& step) {
     std::string line =
         fmt::format("step {}: {} ({}), {}", index_of(step.id), step.name, phase_name(step.phase), duration_text(step.end - step.start));
+    if (step.host_ns > 0) line += fmt::format(", host side {}", duration_text(step.host_ns));
     if (step.tokens) line += fmt::format(", {} tokens", *step.tokens);
     if (step.batch) line += fmt::format(", {} requests", *step.batch);
     if (step.inferred) line += ", inferred";

@@ -130,15 +130,17 @@ void print_text(const CommandIo& io, const CaptureReader& capture, const Capture
         print(io, fmt::format("process {}{}\n", display_name(process), process.labels.empty() ? "" : ": " + process.labels));
     for (const Device& device : capture.devices())
         print(io, fmt::format("device {}: {}\n", device.ordinal, device.name.empty() ? "unknown" : device.name));
-    std::vector<std::vector<std::string>> rows{{"spans", grouped(info.spans)}, {"steps", grouped(info.steps.size())}};
+    std::vector<std::vector<std::string>> rows{{"spans", grouped(info.spans)}};
     for (int kind = 0; kind < kSpanKindCount; ++kind) {
         const std::uint64_t count = info.kinds[static_cast<std::size_t>(kind)];
         if (count > 0) rows.push_back({"  " + std::string(kind_name(static_cast<SpanKind>(kind))), grouped(count)});
     }
+    rows.push_back({"steps", grouped(info.steps.size())});
     rows.push_back({"records read", grouped(info.ledger.read)});
     rows.push_back({"records repaired", grouped(info.ledger.repaired)});
     rows.push_back({"records dropped", grouped(info.ledger.dropped)});
     print(io, aligned_table(rows, {false, true}));
+    if (info.health.empty()) print(io, "no findings\n");
     for (const HealthFinding& finding : info.health) print(io, fmt::format("{}: {}\n", severity_name(finding.severity), finding.sentence));
 }
 

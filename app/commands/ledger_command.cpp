@@ -46,6 +46,8 @@ void print_text(const CommandIo& io, const CaptureReader& capture, const std::ve
             print(io,
                   fmt::format("  {:>8}  {} x {} [{}]\n", outcome_name(entry.outcome), grouped(entry.count), entry.sentence, entry.code));
             for (const std::string& sample : entry.samples) print(io, fmt::format("            at {}\n", sample));
+            if (!entry.samples.empty() && entry.samples.size() < entry.count)
+                print(io, fmt::format("            and {} more places\n", grouped(entry.count - entry.samples.size())));
         }
     }
 }

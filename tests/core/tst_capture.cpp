@@ -163,9 +163,12 @@ private Q_SLOTS:
         {
             auto db = sql::Connection::open(file("cut.faultline"), sql::OpenMode::read_write);
             QVERIFY(db.has_value());
-            QVERIFY(db->execute("INSERT INTO source SELECT 2, path, format, producer, host, rank, rank_rule, world_size, bytes, events, clock_base_ns, metadata, 0 FROM source;"
-                                "INSERT INTO track SELECT 99, 2, kind, process, thread, device, stream, lane, part, max_depth, name, spans, first_start, last_end, clock_offset_ns, "
-                                "clock_uncertainty_ns FROM track LIMIT 1").has_value());
+            QVERIFY(db->execute("INSERT INTO source SELECT 2, path, format, producer, host, rank, rank_rule, world_size, bytes, events, "
+                                "clock_base_ns, metadata, 0 FROM source;"
+                                "INSERT INTO track SELECT 99, 2, kind, process, thread, device, stream, lane, part, max_depth, name, "
+                                "spans, first_start, last_end, clock_offset_ns, "
+                                "clock_uncertainty_ns FROM track LIMIT 1")
+                        .has_value());
         }
         QCOMPARE((*CaptureReader::open(file("cut.faultline")))->tracks().size(), std::size_t{2});
         auto db = sql::Connection::open(file("cut.faultline"), sql::OpenMode::read_only);
@@ -207,7 +210,8 @@ private Q_SLOTS:
         if (reader) {
             bool failed = false;
             for (const Track& t : (*reader)->tracks())
-                for (const Column column : {Column::start, Column::duration, Column::name, Column::kind}) failed = failed || !(*reader)->read_column(t.id, column);
+                for (const Column column : {Column::start, Column::duration, Column::name, Column::kind})
+                    failed = failed || !(*reader)->read_column(t.id, column);
             QVERIFY(failed);
         } else {
             QCOMPARE(exit_status(reader.error().code), 3);

@@ -20,10 +20,12 @@ class TestPackedColumn : public QObject {
 
 private Q_SLOTS:
     void keeps_every_width() {
-        for (const std::int64_t spread : {std::int64_t{0}, std::int64_t{200}, std::int64_t{60'000}, std::int64_t{4'000'000'000}, std::int64_t{1} << 60}) {
+        for (const std::int64_t spread :
+             {std::int64_t{0}, std::int64_t{200}, std::int64_t{60'000}, std::int64_t{4'000'000'000}, std::int64_t{1} << 60}) {
             std::mt19937_64 random(7);
             std::vector<std::int64_t> values(kChunkSpans);
-            for (std::int64_t& v : values) v = -123 + (spread ? static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(spread)) : 0);
+            for (std::int64_t& v : values)
+                v = -123 + (spread ? static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(spread)) : 0);
             QCOMPARE(round_trip(values), values);
         }
     }
@@ -48,7 +50,8 @@ private Q_SLOTS:
 
     void chooses_differences_for_ascending_values() {
         std::vector<std::int64_t> values(kChunkSpans);
-        for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1'000'000'000'000'000 + static_cast<std::int64_t>(i) * 1000 + static_cast<std::int64_t>(i % 7);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = 1'000'000'000'000'000 + static_cast<std::int64_t>(i) * 1000 + static_cast<std::int64_t>(i % 7);
         std::vector<std::byte> packed;
         QVERIFY(pack_column(values, packed));
         QVERIFY(packed.size() < values.size() * 2);  // one byte a value, not four

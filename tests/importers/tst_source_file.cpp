@@ -149,6 +149,19 @@ private Q_SLOTS:
         QVERIFY(read_all(**file).bytes == text);
     }
 
+    /// Opening a named pipe that nobody writes to waited for ever, and no signal was heard.
+    void opens_a_pipe_without_a_writer() {
+        const std::string pipe = folder_.filePath(QStringLiteral("lonely")).toStdString();
+        QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
+        auto file = SourceFile::open(pipe);
+        QVERIFY(file.has_value());
+        std::stop_source stop;
+        stop.request_stop();
+        SourceFile::Block block;
+        const Result<bool> more = (*file)->next(block, stop.get_token());
+        QVERIFY(!more && more.error().code == ErrorCode::cancelled);
+    }
+
     /// A consumer that stops, or goes away, must never wait for a writer that writes nothing.
     void stops_while_a_pipe_is_silent() {
         const std::string path = folder_.filePath(QStringLiteral("silent")).toStdString();

@@ -56,6 +56,7 @@ StepList::StepList(Session* session, QWidget* parent)
     table_->setAlternatingRowColors(true);
     table_->setTabKeyNavigation(false);
     table_->setWordWrap(false);
+    table_->setTextElideMode(Qt::ElideMiddle);  // names of steps differ at their ends
     table_->verticalHeader()->hide();
     table_->horizontalHeader()->setHighlightSections(false);
     table_->horizontalHeader()->setSectionsMovable(true);
