@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "core/capture_schema.h"
 #include "core/capture_writer_state.h"
@@ -79,35 +81,73 @@ Result<void> CaptureWriter::State::begin() {
     return {};
 }
 
+namespace {
+
+/// Whether a file is empty or a capture: nothing else is replaced, least of all the trace that is being imported.
+bool may_be_replaced(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    char header[72] = {};
+    file.read(header, sizeof header);
+    if (file.gcount() == 0) return true;
+    constexpr std::string_view kMagic = "SQLite format 3";
+    constexpr std::string_view kId = "FLTL";  // application id, big endian, at byte 68
+    return file.gcount() == sizeof header && std::string_view(header, kMagic.size()) == kMagic && std::string_view(header + 68, 4) == kId;
+}
+
+/// Takes the unfinished file for this program alone and empties it; a file that another import holds is refused.
+Result<LockFile> lock_partial(const std::string& partial, const std::string& path) {
+    LockFile lock(::open(partial.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (lock.fd() < 0)
+        return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be written", path),
+                    "Choose a folder that exists and can be written");
+    struct stat held {
+    }, named{};
+    const bool mine = ::flock(lock.fd(), LOCK_EX | LOCK_NB) == 0 && ::fstat(lock.fd(), &held) == 0 &&
+                      ::stat(partial.c_str(), &named) == 0 && held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+    if (!mine || ::ftruncate(lock.fd(), 0) != 0)
+        return fail(ErrorCode::unwritable_output, fmt::format("another import is writing {}", path),
+                    "Wait until it is done, or choose another name");
+    return lock;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const std::string& path) {
     const std::string partial = path + ".partial";
     std::error_code ignored;
-    for (const char* leftover : {"", "-journal"}) std::filesystem::remove(partial + leftover, ignored);
     if (std::filesystem::is_directory(path, ignored))
         return fail(ErrorCode::unwritable_output, fmt::format("{} is a folder", path), "Give the name of a file that ends in .faultline");
     // The rename at the end would put a file in the place of a device or a pipe.
     if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
         return fail(ErrorCode::unwritable_output, fmt::format("{} is no ordinary file", path),
                     "Give the name of a file that ends in .faultline");
+    if (std::filesystem::exists(path, ignored) && !may_be_replaced(path))
+        return fail(ErrorCode::unwritable_output, fmt::format("{} exists and is no capture", path),
+                    "Choose another name, or remove it first");
+    Result<LockFile> lock = lock_partial(partial, path);
+    if (!lock) return tl::unexpected<Error>(lock.error());
+    std::filesystem::remove(partial + "-journal", ignored);
     Result<sql::Connection> db = sql::Connection::open(partial, sql::OpenMode::create);
     if (!db)
         return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be written", path),
                     "Choose a folder that exists and can be written");
-    auto state = std::make_unique<State>(std::move(*db), path);
-    state->partial = partial;
+    auto made = std::make_unique<State>(std::move(*db), path);
+    made->partial = partial;
+    made->lock = std::move(*lock);
+    // From here on whatever fails removes the unfinished file.
+    std::unique_ptr<CaptureWriter> writer(new CaptureWriter(std::move(made)));
+    State& state = *writer->state_;
     // Nothing of this file counts before it is renamed, so it needs no journal and no syncing on the way.
-    if (Result<void> ok = state->db.execute("PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA "
-                                            "locking_mode=EXCLUSIVE; PRAGMA cache_size=-16384");
-        !ok) {
-        std::filesystem::remove(partial, ignored);
+    if (Result<void> ok = state.db.execute("PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA "
+                                           "locking_mode=EXCLUSIVE; PRAGMA cache_size=-16384");
+        !ok)
         return tl::unexpected<Error>(ok.error());
-    }
-    if (Result<void> ok = create_schema(state->db); !ok) return tl::unexpected<Error>(ok.error());
-    if (Result<void> ok = state->db.execute("INSERT INTO capture(id, created_by, zero_wall_ns) VALUES(1, 'faultline 0.1.0', NULL)"); !ok)
+    if (Result<void> ok = create_schema(state.db); !ok) return tl::unexpected<Error>(ok.error());
+    if (Result<void> ok = state.db.execute("INSERT INTO capture(id, created_by, zero_wall_ns) VALUES(1, 'faultline 0.1.0', NULL)"); !ok)
         return tl::unexpected<Error>(ok.error());
-    state->texts = std::make_unique<InternedTexts>();
-    if (Result<void> ok = state->begin(); !ok) return tl::unexpected<Error>(ok.error());
-    return std::unique_ptr<CaptureWriter>(new CaptureWriter(std::move(state)));
+    state.texts = std::make_unique<InternedTexts>();
+    if (Result<void> ok = state.begin(); !ok) return tl::unexpected<Error>(ok.error());
+    return writer;
 }
 
 Result<void> CaptureWriter::State::load() {
@@ -167,7 +207,7 @@ CaptureWriter::~CaptureWriter() {
         // A cut-off append leaves the capture as it was; failing to fold the WAL back is no loss.
         (void)state_->db.execute("PRAGMA journal_mode=DELETE");
     }
-    state_.reset();
+    // Removed while it is still locked: afterwards the name may be another import's.
     std::error_code ignored;
     if (!partial.empty()) std::filesystem::remove(partial, ignored);
 }

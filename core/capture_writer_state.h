@@ -1,6 +1,8 @@
 // What a CaptureWriter keeps while it writes. Used by capture_writer*.cpp alone.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +16,25 @@
 
 namespace faultline {
 
+/// A descriptor that holds a lock until it is closed.
+class LockFile {
+public:
+    LockFile() = default;
+    explicit LockFile(int fd) : fd_(fd) {}
+    LockFile(LockFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    LockFile& operator=(LockFile&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~LockFile() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    [[nodiscard]] int fd() const noexcept { return fd_; }
+
+private:
+    int fd_ = -1;
+};
+
 struct WriterStatements {
     sql::Statement chunk, column, track, name, text, step, step_rank, step_span;
 };
@@ -22,6 +43,7 @@ struct WriterStatements {
 struct CaptureWriter::State {
     State(sql::Connection connection, std::string target) : db(std::move(connection)), path(std::move(target)) {}
 
+    LockFile lock;  ///< on the unfinished file; closed after the database
     sql::Connection db;
     std::string path;     ///< where the capture shall be
     std::string partial;  ///< where it is written; empty when appending

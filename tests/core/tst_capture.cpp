@@ -229,6 +229,27 @@ private Q_SLOTS:
         QVERIFY(!std::filesystem::exists(pipe + ".partial"));
     }
 
+    // A second import took the unfinished file of the first away, which then renamed the other's half into place.
+    void two_imports_to_one_name_do_not_meet() {
+        auto first = CaptureWriter::create(file("race.faultline"));
+        QVERIFY(first.has_value());
+        const auto second = CaptureWriter::create(file("race.faultline"));
+        QVERIFY(!second.has_value());
+        QCOMPARE(exit_status(second.error().code), 4);
+        QVERIFY(add_source(**first, 0, 0).has_value());
+        QVERIFY((*first)->finish().has_value());
+        QCOMPARE((*CaptureReader::open(file("race.faultline")))->sources().size(), std::size_t{1});
+    }
+
+    // `import -o TRACE TRACE` put the capture in the place of the trace.
+    void replaces_nothing_but_captures() {
+        std::ofstream(file("trace.json")) << "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 1, \"name\": \"a\"}]";
+        const auto writer = CaptureWriter::create(file("trace.json"));
+        QVERIFY(!writer.has_value());
+        QCOMPARE(exit_status(writer.error().code), 4);
+        QVERIFY(!std::filesystem::exists(file("trace.json.partial")));
+    }
+
     void refuses_a_folder_that_cannot_be_written() {
         const auto writer = CaptureWriter::create(file("no/such/folder.faultline"));
         QVERIFY(!writer.has_value());
