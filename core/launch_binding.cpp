@@ -6,6 +6,9 @@
 #include <bit>
 #include <limits>
 #include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/nesting.h"
@@ -53,6 +56,10 @@ public:
     }
 
     [[nodiscard]] const std::vector<Call>& calls() const noexcept { return calls_; }
+    void forget(const std::unordered_set<std::int64_t>& spans) {
+        for (Call& call : calls_)
+            if (spans.contains(call.span.value)) call.launched = 0;
+    }
 
 private:
     /// Open addressing with the id itself as hash: ids ascend with time, so that neighbours in time are neighbours in memory.
@@ -90,19 +97,87 @@ public:
     Binder(SourceBuilder& source, ImportLedger& ledger) : source_(source), ledger_(ledger), tables_(collect_calls(source)) {}
 
     BindingCounts run() {
+        if (tables_.size() > 1) find_owners();
         for (TrackBuffer& t : source_.tracks())
             if (t.track.kind == TrackKind::device) bind_track(t);
+        if (tables_.size() > 1) undo_conflicts();
+        for (TrackBuffer& t : source_.tracks())
+            if (t.track.kind == TrackKind::device) count_kernels(t);
         mark_graph_launches();
         return counts_;
     }
 
 private:
+    /// Device rows that name no process belong to the process that launched nearly all work of their device which only one process can
+    /// have launched. Without this, a row whose own call was not recorded would go to another process that used the same number.
+    void find_owners() {
+        std::map<DeviceId, std::map<ProcessId, std::uint64_t>> votes;
+        for (const TrackBuffer& t : source_.tracks()) {
+            if (t.track.kind != TrackKind::device || t.track.process || !t.track.device) continue;
+            for (std::uint32_t i = 0; i < t.size(); ++i)
+                if (const auto process = only_process(t.get(i, Column::correlation), t.starts[i])) ++votes[*t.track.device][*process];
+        }
+        for (const auto& [device, of] : votes) {
+            std::uint64_t all = 0;
+            for (const auto& [process, n] : of) all += n;
+            for (const auto& [process, n] : of)
+                if (n >= kEnoughVotes && n * 20 >= all * 19) owners_[device] = process;
+        }
+    }
+
+    static constexpr std::uint64_t kEnoughVotes = 8;
+
+    std::optional<ProcessId> only_process(std::int64_t correlation, TimeNs start) {
+        if (correlation == kNull || correlation == 0) return std::nullopt;
+        std::optional<ProcessId> only;
+        for (auto& [process, table] : tables_) {
+            if (!table.find(correlation, start)) continue;
+            if (only) return std::nullopt;
+            only = process;
+        }
+        return only;
+    }
+
+    std::optional<ProcessId> process_of(const Track& track) const {
+        if (track.process || !track.device) return track.process;
+        const auto owner = owners_.find(*track.device);
+        return owner == owners_.end() ? std::nullopt : std::optional(owner->second);
+    }
+
+    /// One call launches on one device: where rows of two devices without an owner claim it, none of them is believed.
+    void undo_conflicts() {
+        std::unordered_map<std::int64_t, DeviceId> device_of;
+        std::unordered_set<std::int64_t> claimed_twice;
+        const auto each = [&](auto act) {
+            for (TrackBuffer& t : source_.tracks())
+                if (t.track.kind == TrackKind::device && t.track.device && !process_of(t.track))
+                    for (std::uint32_t i = 0; i < t.size(); ++i)
+                        if (const std::int64_t launch = t.get(i, Column::launch); launch != kNull) act(t, i, launch);
+        };
+        each([&](TrackBuffer& t, std::uint32_t, std::int64_t launch) {
+            if (!device_of.emplace(launch, *t.track.device).second && device_of[launch] != *t.track.device) claimed_twice.insert(launch);
+        });
+        if (claimed_twice.empty()) return;
+        each([&](TrackBuffer& t, std::uint32_t i, std::int64_t launch) {
+            if (!claimed_twice.contains(launch)) return;
+            t.set(i, Column::launch, kNull);
+            ledger_.note("kernel.two-devices",
+                         "Work on two devices carries the correlation id of one call, and the file does not say which process it belongs to, so "
+                         "that it was not bound",
+                         span_place(source_.names().text(t.names[i]), t.starts[i]));
+        });
+        for (auto& [process, table] : tables_) table.forget(claimed_twice);
+    }
+
+    void count_kernels(const TrackBuffer& t) {
+        for (std::uint32_t i = 0; i < t.size(); ++i)
+            if (t.kinds[i] == SpanKind::kernel) t.get(i, Column::launch) == kNull ? ++counts_.unbound_kernels : ++counts_.bound_kernels;
+    }
+
     void bind_track(TrackBuffer& t) {
         for (std::uint32_t i = 0; i < t.size(); ++i) {
             const Outcome outcome = bind(t, i);
-            if (t.kinds[i] != SpanKind::kernel) continue;
-            outcome == Outcome::bound ? ++counts_.bound_kernels : ++counts_.unbound_kernels;
-            if (outcome == Outcome::bound) continue;
+            if (t.kinds[i] != SpanKind::kernel || outcome == Outcome::bound) continue;
             const std::string place = span_place(source_.names().text(t.names[i]), t.starts[i]);
             if (outcome == Outcome::ambiguous)
                 ledger_.note("kernel.ambiguous",
@@ -116,11 +191,11 @@ private:
         const std::int64_t correlation = t.get(i, Column::correlation);
         if (correlation == kNull || correlation == 0) return Outcome::none;
         Call* found = nullptr;
-        if (t.track.process) {
-            if (const auto table = tables_.find(*t.track.process); table != tables_.end())
+        if (const std::optional<ProcessId> process = process_of(t.track)) {
+            if (const auto table = tables_.find(*process); table != tables_.end())
                 found = table->second.find(correlation, t.starts[i]);
         } else {
-            for (auto& [process, table] : tables_) {
+            for (auto& [id, table] : tables_) {
                 Call* call = table.find(correlation, t.starts[i]);
                 if (call && found) return Outcome::ambiguous;
                 if (call) found = call;
@@ -144,6 +219,7 @@ private:
     SourceBuilder& source_;
     ImportLedger& ledger_;
     Tables tables_;
+    std::map<DeviceId, ProcessId> owners_;
     BindingCounts counts_;
 };
 

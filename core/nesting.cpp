@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <array>
 #include <bit>
 #include <functional>
@@ -77,23 +79,40 @@ std::vector<std::uint32_t> sorted_order(const TrackBuffer& t) {
     return order;
 }
 
-/// Spans whose times were not collected lie, with length 0, where their track begins.
-void place_untimed(TrackBuffer& t) {
-    if (!t.has(Column::flags)) return;
-    TimeNs first = 0;
-    bool found = false;
-    const auto untimed = [&](std::uint32_t i) {
-        const std::int64_t flags = t.get(i, Column::flags);
-        return flags != kNull && (flags & flag_no_time) != 0;
-    };
-    for (std::uint32_t i = 0; i < t.size(); ++i) {
-        if (untimed(i)) continue;
-        if (!found || t.starts[i] < first) first = t.starts[i];
-        found = true;
-    }
-    if (!found) return;
+bool untimed(const TrackBuffer& t, std::uint32_t i) {
+    const std::int64_t flags = t.get(i, Column::flags);
+    return flags != kNull && (flags & flag_no_time) != 0;
+}
+
+/// Start of the first span whose time was collected; the latest time there is where none was.
+TimeNs earliest(const TrackBuffer& t) {
+    TimeNs first = std::numeric_limits<TimeNs>::max();
+    const bool flagged = t.has(Column::flags);
     for (std::uint32_t i = 0; i < t.size(); ++i)
-        if (untimed(i)) t.starts[i] = first;
+        if (!flagged || !untimed(t, i)) first = std::min(first, t.starts[i]);
+    return first;
+}
+
+/// Spans whose times were not collected lie, with length 0, where their track begins, or the source where the whole track has no times.
+void place_untimed(SourceBuilder& source) {
+    constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
+    std::optional<TimeNs> whole;
+    for (TrackBuffer& t : source.tracks()) {
+        if (!t.has(Column::flags)) continue;
+        std::vector<std::uint32_t> lost;
+        for (std::uint32_t i = 0; i < t.size(); ++i)
+            if (untimed(t, i)) lost.push_back(i);
+        if (lost.empty()) continue;
+        TimeNs first = earliest(t);
+        if (first == kNever) {
+            if (!whole) {
+                whole = kNever;
+                for (const TrackBuffer& other : source.tracks()) whole = std::min(*whole, earliest(other));
+            }
+            first = *whole == kNever ? 0 : *whole;
+        }
+        for (const std::uint32_t i : lost) t.starts[i] = first;
+    }
 }
 
 /// Where each span of a sorted track goes.
@@ -253,13 +272,13 @@ void split_lanes(SourceBuilder& source, TrackBuffer& track, Placement& placed) {
 }
 
 void sort_track(TrackBuffer& track) {
-    place_untimed(track);
     if (const std::vector<std::uint32_t> order = sorted_order(track); !order.empty()) track.rearrange(order);
 }
 
 }  // namespace
 
 void sort_and_nest(SourceBuilder& source, ImportLedger& ledger, const Progress& progress) {
+    place_untimed(source);
     const std::size_t tracks = source.tracks().size();  // sub-lanes are appended behind and need no second look
     for (std::size_t i = 0; i < tracks && !progress.stopped(); ++i) {
         TrackBuffer& track = source.tracks()[i];

@@ -34,8 +34,8 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
 }  // namespace
 
 int report_failure(const CommandIo& io, const Error& error) {
-    fmt::print(io.err, "faultline: {}", sentence_of(error.sentence));
-    if (!error.hint.empty()) fmt::print(io.err, " {}", sentence_of(error.hint));
+    fmt::print(io.err, "faultline: {}", printable(one_line(sentence_of(error.sentence))));
+    if (!error.hint.empty()) fmt::print(io.err, " {}", printable(one_line(sentence_of(error.hint))));
     fmt::print(io.err, "\n");
     return exit_status(error.code);
 }
@@ -102,7 +102,38 @@ std::string duration_text(TimeNs duration) {
     return fmt::format("{} ns", duration);
 }
 
-std::string aligned_table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+std::string printable(std::string_view text) {
+    std::string shown;
+    shown.reserve(text.size());
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if ((byte < 0x20 && c != '\n') || byte == 0x7f)
+            shown += fmt::format("\\x{:02x}", byte);
+        else
+            shown += c;
+    }
+    return shown;
+}
+
+std::string one_line(std::string text) {
+    for (char& c : text)
+        if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+    return text;
+}
+
+void print_text(const CommandIo& io, std::string_view text) { print(io, printable(text)); }
+
+std::string check_whole_number(const std::string& text) {
+    const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    return digits && text.size() <= 18 ? std::string() : fmt::format("must be a whole number, not \"{}\"", text);
+}
+
+std::string time_text(TimeNs time) { return fmt::format("{:.6f} s", static_cast<double>(time) / 1e9); }
+
+std::string aligned_table(const std::vector<std::vector<std::string>>& given, const std::vector<bool>& right) {
+    std::vector<std::vector<std::string>> rows = given;
+    for (auto& row : rows)
+        for (std::string& text : row) text = printable(one_line(std::move(text)));
     std::vector<std::size_t> widths;
     for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));

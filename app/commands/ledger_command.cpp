@@ -36,18 +36,18 @@ Json ledger_json(const CaptureReader& capture, const std::vector<SourceLedger>& 
     return {{"capture", capture.path()}, {"sources", sources}};
 }
 
-void print_text(const CommandIo& io, const CaptureReader& capture, const std::vector<SourceLedger>& ledgers) {
+void describe(const CommandIo& io, const CaptureReader& capture, const std::vector<SourceLedger>& ledgers) {
     for (const SourceLedger& ledger : ledgers) {
         const Source* const source = capture.source(ledger.source);
-        print(io, fmt::format("{}\n  {} records read ({} of them repaired), {} dropped, {} that only name things\n",
+        print_text(io, fmt::format("{}\n  {} records read ({} of them repaired), {} dropped, {} that only name things\n",
                               source ? source->path : "unknown source", grouped(ledger.totals.read), grouped(ledger.totals.repaired),
                               grouped(ledger.totals.dropped), grouped(ledger.totals.metadata)));
         for (const LedgerEntry& entry : ledger.entries) {
-            print(io,
+            print_text(io,
                   fmt::format("  {:>8}  {} x {} [{}]\n", outcome_name(entry.outcome), grouped(entry.count), entry.sentence, entry.code));
-            for (const std::string& sample : entry.samples) print(io, fmt::format("            at {}\n", sample));
+            for (const std::string& sample : entry.samples) print_text(io, fmt::format("            at {}\n", sample));
             if (!entry.samples.empty() && entry.samples.size() < entry.count)
-                print(io, fmt::format("            and {} more places\n", grouped(entry.count - entry.samples.size())));
+                print_text(io, fmt::format("            and {} more places\n", grouped(entry.count - entry.samples.size())));
         }
     }
 }
@@ -60,7 +60,7 @@ int run_ledger(const LedgerOptions& options, const CommandIo& io) {
     if (options.json)
         print_json(io, ledger_json(**capture, *ledgers));
     else
-        print_text(io, **capture, *ledgers);
+        describe(io, **capture, *ledgers);
     return finish_output(io);
 }
 

@@ -119,7 +119,7 @@ public:
         for (std::size_t i = 0; i < values.size(); ++i) texts_seen_[i] = texts_seen_[i] || std::holds_alternative<std::string>(values[i]);
         std::vector<std::string> texts;
         for (const SqlValue& value : values)
-            texts.push_back(std::holds_alternative<std::monostate>(value) ? "NULL" : one_line(text_of(value)));
+            texts.push_back(std::holds_alternative<std::monostate>(value) ? "NULL" : text_of(value));
         pending_.push_back(std::move(texts));
         if (pending_.size() >= kRowsAligned) flush();
     }
@@ -128,12 +128,6 @@ public:
 private:
     static constexpr std::size_t kRowsAligned = 1000;
 
-    static std::string one_line(std::string text) {
-        for (char& c : text) {
-            if (c == '\n' || c == '\r' || c == '\t') c = ' ';
-        }
-        return text;
-    }
     void flush() {
         std::vector<bool> right(texts_seen_);
         right.flip();

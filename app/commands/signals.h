@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as a request to stop, so that a command ends by itself and leaves nothing half-written behind.
+// SIGINT, SIGTERM and SIGHUP as a request to stop, so that a command ends by itself and leaves nothing half-written behind.
 #pragma once
 
 #include <csignal>
@@ -19,7 +19,8 @@ public:
     [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
 
 private:
-    sigset_t signals_{};
+    int signal_fd_ = -1;
+    int ended_fd_ = -1;
     sigset_t before_{};
     std::stop_source stop_;
     std::jthread waiting_;

@@ -260,7 +260,31 @@ EventCutter::Piece EventCutter::between_events(CutWindow& window) {
         where_ = bare_array_ ? Where::after : Where::members;
         return report(CutTrouble::Kind::no_list_end, offset, 0);
     }
+    if (const char* const after = odd_value(window); after != nullptr) {
+        window.advance(after);
+        return report(CutTrouble::Kind::no_object, offset, window.offset - offset, 1);
+    }
     return start_resync(window, CutTrouble::Kind::stray_bytes, p);
+}
+
+/// The end of a value that is no object (null, a number, a text, a list) and stands where an event should; null where there is none.
+const char* EventCutter::odd_value(const CutWindow& window) noexcept {
+    const char* const p = window.begin;
+    const char* const limit = std::min<const char*>(window.end, p + kLookAhead);
+    const char* after = nullptr;
+    if (*p == '"') {
+        after = scan_string(p, limit);
+    } else if (*p == '[') {
+        ScanState scan;
+        after = scan_value(scan, p, limit);
+    } else {
+        const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'E'; };
+        for (after = p; after != limit && plain(*after);) ++after;
+        if (after == p || after == limit) return nullptr;
+    }
+    if (after == nullptr) return nullptr;
+    const char* const behind = skip_json_space(after, window.end);
+    return behind != window.end && (*behind == ',' || *behind == ']') ? after : nullptr;
 }
 
 /// Gives up the bytes from window.begin to the next event after `search_from`.

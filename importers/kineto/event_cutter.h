@@ -41,6 +41,7 @@ struct CutTrouble {
         lost_event,      ///< an event whose end could not be found
         cut_event,       ///< the input ends inside an event
         stray_bytes,     ///< bytes outside an event, or an event without its opening brace
+        no_object,       ///< a null, a number, a text or a list among the events
         no_comma,        ///< two events without a comma between them
         no_list_end,     ///< the list of events has no closing bracket
         huge_event,      ///< an event of more than kMostEventBytes
@@ -103,6 +104,7 @@ private:
     Piece open_event(CutWindow& window, char* begin);
     Piece between_events(CutWindow& window);
     Piece in_resync(CutWindow& window);
+    [[nodiscard]] static const char* odd_value(const CutWindow& window) noexcept;
     Piece after_trace(CutWindow& window);
 
     enum class Gap { next_event, good, lost, unknown };

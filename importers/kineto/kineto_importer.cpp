@@ -109,6 +109,9 @@ private:
                     ledger_.dropped("kineto.lost-event", "The end of an event could not be found; reading went on at the next one", place,
                                     trouble.records);
                 break;
+            case CutTrouble::Kind::no_object:
+                ledger_.dropped("kineto.no-object", "A value among the events is no event: a null, a number, a text or a list", place);
+                break;
             case CutTrouble::Kind::no_comma: ledger_.note("kineto.no-comma", "Two events have no comma between them", place); break;
             case CutTrouble::Kind::no_list_end:
                 ledger_.note("kineto.no-list-end", "The list of events has no closing bracket", place);

@@ -260,12 +260,24 @@ void TraceBuilder::counter(const KinetoEvent& event) {
         const std::optional<double> value = numeric ? real_number(member.text) : std::nullopt;
         if (!value) continue;
         const std::string name = member.key.empty() ? base : base + " " + member.key;
-        TrackBuffer& track = source_.counter_track(process, name);
+        TrackBuffer& track = counter_track(process, name, event.offset);
         const std::uint32_t at = track.append(event.time, 0, source_.name(name), SpanKind::counter);
         track.set(at, Column::value, std::bit_cast<std::int64_t>(*value));
         any = true;
     }
     if (!any) ledger_.note("kineto.empty-counter", "A counter event has no number in it", at_byte(event.offset));
+}
+
+/// A track for each series, while they can be told apart on a screen; a row of its own costs a kilobyte.
+TrackBuffer& TraceBuilder::counter_track(ProcessId process, const std::string& name, std::uint64_t offset) {
+    constexpr std::size_t kMostSeries = 10'000;
+    if (series_.size() < kMostSeries || series_.contains({process, name})) {
+        series_.emplace(process, name);
+        return source_.counter_track(process, name);
+    }
+    ledger_.note("kineto.many-counters", "The trace has more than 10,000 counter series; the samples of the others lie on one row of marks",
+                 at_byte(offset));
+    return source_.marks_track(process, "more counters");
 }
 
 void TraceBuilder::flow(const KinetoEvent& event) {
@@ -281,7 +293,7 @@ void TraceBuilder::finish() {
     flows_.resolve();
     adopt_process();
     if (fractional_) undo_margins();
-    if (untimed_ > 0) place_untimed();
+    if (untimed_ > 0) say_untimed();
     split_python_threads(source_, rows_);
     row_names_.apply(source_, rows_);
 }
@@ -317,27 +329,7 @@ void TraceBuilder::undo_margins() {
 }
 
 /// Records without times go to the earliest start of their row, or of the whole trace where the row has none.
-void TraceBuilder::place_untimed() {
-    const auto timed = [](const TrackBuffer& t, std::uint32_t i) {
-        const std::int64_t flags = t.get(i, Column::flags);
-        return flags == kNull || (flags & flag_no_time) == 0;
-    };
-    const auto earliest = [&](const TrackBuffer& t) {
-        TimeNs first = std::numeric_limits<TimeNs>::max();
-        for (std::uint32_t i = 0; i < t.size(); ++i)
-            if (timed(t, i)) first = std::min(first, t.starts[i]);
-        return first;
-    };
-    TimeNs whole = std::numeric_limits<TimeNs>::max();
-    for (const TrackBuffer& t : source_.tracks()) whole = std::min(whole, earliest(t));
-    for (TrackBuffer& t : source_.tracks()) {
-        if (!t.has(Column::flags)) continue;
-        TimeNs first = earliest(t);
-        if (first == std::numeric_limits<TimeNs>::max()) first = whole;
-        if (first == std::numeric_limits<TimeNs>::max()) first = 0;
-        for (std::uint32_t i = 0; i < t.size(); ++i)
-            if (!timed(t, i)) t.starts[i] = first;
-    }
+void TraceBuilder::say_untimed() {
     source_.health.push_back({"kernels.no-time", Severity::warning,
                               fmt::format("{} device records have no times: the profiler did not collect them. They are counted and shown "
                                           "with length 0; capture again with another version of the profiler.",

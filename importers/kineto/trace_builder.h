@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +56,8 @@ private:
 
     void adopt_process();
     void undo_margins();
-    void place_untimed();
+    void say_untimed();
+    TrackBuffer& counter_track(ProcessId process, const std::string& name, std::uint64_t offset);
 
     SourceBuilder& source_;
     StrictJson& json_;
@@ -70,6 +72,7 @@ private:
     std::optional<TimeNs> latest_;
     std::uint64_t without_phase_ = 0;
     std::uint64_t untimed_ = 0;
+    std::set<std::pair<ProcessId, std::string>> series_;  ///< counters with a track of their own
     bool fractional_ = false;  ///< times have decimals: a Kineto that writes margins (FORMATS §2.2)
     bool accelerator_tasks_ = false;
     bool framework_rows_ = false;

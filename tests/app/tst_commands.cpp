@@ -61,6 +61,30 @@ private Q_SLOTS:
         QCOMPARE(faultline({QStringLiteral("import"), QStringLiteral("-o"), capture_, trace_}).status, 0);
     }
 
+    // The name of a span moved the cursor of the terminal.
+    void control_bytes_of_names_do_not_reach_a_terminal() {
+        const QString evil = file("evil.json");
+        QFile out(evil);
+        QVERIFY(out.open(QIODevice::WriteOnly));
+        QByteArray text = trace(3);
+        text.replace("aten::mm", "a\\u001b[2Jb");
+        out.write(text);
+        out.close();
+        const QString capture = file("evil.faultline");
+        QCOMPARE(faultline({QStringLiteral("import"), QStringLiteral("-o"), capture, evil}).status, 0);
+        const Outcome table = faultline({QStringLiteral("query"), capture, QStringLiteral("SELECT name FROM ops LIMIT 1")});
+        QCOMPARE(table.status, 0);
+        QVERIFY(!table.out.contains('\x1b'));
+        QVERIFY2(table.out.contains("a\\x1b[2Jb"), table.out.constData());
+    }
+
+    void a_rank_is_a_whole_number() {
+        const Outcome refused = faultline({QStringLiteral("import"), QStringLiteral("-o"), file("r.faultline"), trace_,
+                                           QStringLiteral("--assign-rank"), QStringLiteral("abc")});
+        QCOMPARE(refused.status, 2);
+        QVERIFY2(refused.err.contains("must be a whole number, not \"abc\""), refused.err.constData());
+    }
+
     void json_is_one_document_and_nothing_else_data() {
         QTest::addColumn<QStringList>("arguments");
         QTest::newRow("import") << QStringList{QStringLiteral("import"), QStringLiteral("-o"),        file("again.faultline"), trace_,
@@ -122,6 +146,7 @@ private Q_SLOTS:
         QTest::addColumn<bool>("waiting");
         QTest::newRow("SIGINT while it reads") << SIGINT << false;
         QTest::newRow("SIGTERM while it reads") << SIGTERM << false;
+        QTest::newRow("the terminal closes while it reads") << SIGHUP << false;
         QTest::newRow("SIGINT while it waits for input") << SIGINT << true;
     }
 

@@ -163,7 +163,8 @@ private Q_SLOTS:
         {
             auto db = sql::Connection::open(file("cut.faultline"), sql::OpenMode::read_write);
             QVERIFY(db.has_value());
-            QVERIFY(db->execute("INSERT INTO source SELECT 2, path, format, producer, host, rank, rank_rule, world_size, bytes, events, "
+            QVERIFY(db->execute("INSERT INTO source(id, path, format, producer, host, rank, rank_rule, world_size, bytes, events, clock_base_ns, metadata, "
+                                "complete) SELECT 2, path, format, producer, host, rank, rank_rule, world_size, bytes, events, "
                                 "clock_base_ns, metadata, 0 FROM source;"
                                 "INSERT INTO track SELECT 99, 2, kind, process, thread, device, stream, lane, part, max_depth, name, "
                                 "spans, first_start, last_end, clock_offset_ns, "
@@ -174,6 +175,41 @@ private Q_SLOTS:
         auto db = sql::Connection::open(file("cut.faultline"), sql::OpenMode::read_only);
         QCOMPARE(db->integer("SELECT count(*) FROM source").value(), std::int64_t{1});
         QCOMPARE(db->integer("SELECT count(*) FROM track").value(), std::int64_t{2});
+    }
+
+    void a_link_is_kept_and_its_target_replaced() {
+        make(file("real.faultline"));
+        std::filesystem::create_symlink("real.faultline", file("link.faultline"));
+        make(file("link.faultline"));
+        QVERIFY(std::filesystem::is_symlink(file("link.faultline")));
+        QVERIFY(!std::filesystem::is_symlink(file("real.faultline")));
+        QVERIFY(CaptureReader::open(file("link.faultline")).has_value());
+    }
+
+    void a_pipe_is_refused_at_once() {
+        QCOMPARE(::mkfifo(file("queue.faultline").c_str(), 0600), 0);
+        const auto reader = CaptureReader::open(file("queue.faultline"));
+        QVERIFY(!reader.has_value());
+        QVERIFY(reader.error().sentence.find("no ordinary file") != std::string::npos);
+        const auto writer = CaptureWriter::append(file("queue.faultline"));
+        QVERIFY(!writer.has_value());
+        QVERIFY(writer.error().code == ErrorCode::unwritable_output);
+    }
+
+    void two_appends_do_not_meet() {
+        make(file("busy.faultline"));
+        {
+            auto first = CaptureWriter::append(file("busy.faultline"));
+            QVERIFY(first.has_value());
+            const auto second = CaptureWriter::append(file("busy.faultline"));
+            QVERIFY(!second.has_value());
+            QVERIFY(second.error().code == ErrorCode::unwritable_output);
+            QVERIFY(add_source(**first, 0, 1).has_value());
+            QVERIFY((*first)->finish().has_value());
+        }
+        QVERIFY(!std::filesystem::exists(file("busy.faultline.partial")));
+        auto third = CaptureWriter::append(file("busy.faultline"));
+        QVERIFY(third.has_value());
     }
 
     void opens_from_a_read_only_folder() {
@@ -220,7 +256,7 @@ private Q_SLOTS:
 
     // An import into /dev/null, run as root, put a file in the place of the device.
     void refuses_to_replace_what_is_no_file() {
-        const std::string pipe = file("pipe.faultline");
+        const std::string pipe = file("waiting.faultline");
         QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
         const auto writer = CaptureWriter::create(pipe);
         QVERIFY(!writer.has_value());

@@ -91,6 +91,36 @@ private Q_SLOTS:
         QCOMPARE(f.ledger.entries().front().code, std::string("kernel.ambiguous"));
     }
 
+    void a_device_without_a_process_belongs_to_the_one_that_launched_its_work() {
+        Fixture f;
+        for (int id = 10; id < 20; ++id) {
+            f.call(1, id, id * 100);
+            f.kernel(id, id * 100 + 50);
+        }
+        f.call(1, 99, 5'000);
+        f.call(2, 99, 5'010);  // the same number in another process
+        f.call(2, 7, 5'020);
+        f.kernel(99, 5'100);
+        f.kernel(7, 5'200);  // process 1 has no call 7: its own was not recorded
+        const BindingCounts counts = f.run();
+        QCOMPARE(counts.bound_kernels, std::uint64_t{11});
+        QCOMPARE(counts.unbound_kernels, std::uint64_t{1});
+    }
+
+    void one_call_is_not_believed_to_launch_on_two_devices() {
+        Fixture f;
+        f.call(1, 5, 0);
+        f.call(2, 6, 10);  // process 2 has work on the second device, but its call 5 was not recorded
+        f.kernel(5, 50);
+        f.source.device_track(f.source.device(1), 7).append(60, 10, f.names.intern("other"), SpanKind::kernel);
+        f.source.device_track(f.source.device(1), 7).set(0, Column::correlation, 5);
+        const BindingCounts counts = f.run();
+        QCOMPARE(counts.bound_kernels, std::uint64_t{0});
+        QCOMPARE(counts.unbound_kernels, std::uint64_t{2});
+        QCOMPARE(f.ledger.entries().front().code, std::string("kernel.two-devices"));
+        QCOMPARE(f.ledger.entries().front().count, std::uint64_t{2});
+    }
+
     void a_repeated_id_binds_to_the_nearest_call_before() {
         Fixture f;
         f.call(1, 9, 1'000'000);
