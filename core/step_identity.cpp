@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "core/step_texts.h"
+
 namespace faultline {
 
 namespace {
@@ -46,11 +48,6 @@ std::int64_t best_shift(const std::vector<Step>& known, const std::vector<std::s
     return best;
 }
 
-template <class T>
-void fill(std::optional<T>& field, const std::optional<T>& from) {
-    if (!field) field = from;
-}
-
 void grow(Step& step, const Step& rank) {
     step.start = std::min(step.start, rank.start);
     step.end = std::max(step.end, rank.end);
@@ -61,12 +58,7 @@ void grow(Step& step, const Step& rank) {
     std::sort(step.ranks.begin(), step.ranks.end());
     step.spans.insert(step.spans.end(), rank.spans.begin(), rank.spans.end());
     if (step.phase == StepPhase::other) step.phase = rank.phase;
-    fill(step.tokens, rank.tokens);
-    fill(step.batch, rank.batch);
-    fill(step.context_requests, rank.context_requests);
-    fill(step.context_tokens, rank.context_tokens);
-    fill(step.generation_requests, rank.generation_requests);
-    fill(step.generation_tokens, rank.generation_tokens);
+    fill_counts(step, rank);
 }
 
 }  // namespace

@@ -80,21 +80,11 @@ StepTexts match_step_texts(const SourceBuilder& source, const StepGrammar& gramm
 
 namespace {
 
-template <class T>
-void fill(std::optional<T>& field, const std::optional<T>& from) {
-    if (!field) field = from;
-}
-
 /// What an inner text adds to the one around it.
 void fill_from(StepText& text, const StepText& inner) {
     if (text.phase == StepPhase::other && !text.has_counts()) text.phase = inner.phase;
-    fill(text.number, inner.number);
-    fill(text.tokens, inner.tokens);
-    fill(text.batch, inner.batch);
-    fill(text.context_requests, inner.context_requests);
-    fill(text.context_tokens, inner.context_tokens);
-    fill(text.generation_requests, inner.generation_requests);
-    fill(text.generation_tokens, inner.generation_tokens);
+    if (!text.number) text.number = inner.number;
+    fill_counts(text, inner);
 }
 
 struct Nest {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,20 @@ struct MatchedSpan {
     TimeNs start = 0, end = 0;       ///< source clock
     const StepText* text = nullptr;  ///< in StepTexts::texts
 };
+
+/// Takes from `other` what `counts` does not say: both have the six count fields of a step.
+template <class Counts, class Other>
+void fill_counts(Counts& counts, const Other& other) {
+    const auto fill = [](std::optional<std::int64_t>& field, const std::optional<std::int64_t>& from) {
+        if (!field) field = from;
+    };
+    fill(counts.tokens, other.tokens);
+    fill(counts.batch, other.batch);
+    fill(counts.context_requests, other.context_requests);
+    fill(counts.context_tokens, other.context_tokens);
+    fill(counts.generation_requests, other.generation_requests);
+    fill(counts.generation_tokens, other.generation_tokens);
+}
 
 /// All matched spans by role, in the order of tracks and spans; phases are left out. `threads` gives each host track its thread.
 struct StepTexts {

@@ -1,95 +1,12 @@
-// Steps of a source: by text, by outer range, by frame, by repetition; what belongs to them; the same step on several ranks.
+// Steps of a source: by text, by outer range, by frame, by repetition; what belongs to them.
 #include <QTest>
 #include <random>
 
-#include "core/find_steps.h"
-#include "core/launch_binding.h"
-#include "core/nesting.h"
+#include "../support/steps_fixture.h"
 
 using namespace faultline;
-
-namespace {
-
-struct Fixture {
-    explicit Fixture(std::uint32_t source_number = 1, std::uint32_t first_track = 1)
-        : source(SourceId{source_number}, {1, 1, 1, first_track}, names, texts) {}
-
-    InternedNames names;
-    InternedTexts texts;
-    SourceBuilder source;
-    ImportLedger ledger;
-    std::int64_t correlation = 0;
-
-    void host(SpanKind kind, std::string_view name, TimeNs start, TimeNs end, int pid = 1, int tid = 1) {
-        source.host_track(source.thread(source.process(pid), tid)).append(start, end - start, names.intern(name), kind);
-    }
-    void range(std::string_view name, TimeNs start, TimeNs end, int pid = 1, int tid = 1) {
-        host(SpanKind::range, name, start, end, pid, tid);
-    }
-
-    struct Work {
-        TimeNs start, end;
-        std::string_view name = "gemm";
-        SpanKind kind = SpanKind::kernel;
-        int device = 0;
-        std::int64_t stream = 7;
-    };
-    /// A call of 5 ns and what it launches.
-    void launch(TimeNs at, const std::vector<Work>& work, int pid = 1, int tid = 1, std::string_view call = "cudaLaunchKernel") {
-        TrackBuffer& t = source.host_track(source.thread(source.process(pid), tid));
-        t.set(t.append(at, 5, names.intern(call), SpanKind::runtime_call), Column::correlation, ++correlation);
-        for (const Work& w : work) {
-            TrackBuffer& d = source.device_track(source.device(w.device), w.stream, source.process(pid));
-            d.set(d.append(w.start, w.end - w.start, names.intern(w.name), w.kind), Column::correlation, correlation);
-        }
-    }
-    void copy_out(TimeNs at, TimeNs start, TimeNs end) {
-        launch(at, {{start, end, "Memcpy DtoH (Device -> Pinned)", SpanKind::memory_copy}});
-    }
-    void unlaunched(TimeNs start, TimeNs end, std::string_view name) {
-        TrackBuffer& d = source.device_track(source.device(0), 7);
-        d.set(d.append(start, end - start, names.intern(name), SpanKind::kernel), Column::correlation, 1'000'000 + ++correlation);
-    }
-
-    FoundSteps find(const std::vector<Step>& known = {}, std::int64_t next_id = 1, std::int64_t offset = 0) {
-        sort_and_nest(source, ledger, {});
-        (void)bind_launches(source, ledger);
-        return find_steps(source, StepGrammar::built_in(), known, next_id, offset, ledger);
-    }
-    /// Step of the span of that name that starts then; -1 without a step, -2 where there is no such span.
-    std::int64_t step_at(std::string_view name, TimeNs start) {
-        for (const TrackBuffer& t : source.tracks())
-            for (std::uint32_t i = 0; i < t.size(); ++i)
-                if (t.starts[i] == start && names.text(t.names[i]) == name)
-                    return t.get(i, Column::step) == kNull ? -1 : t.get(i, Column::step);
-        return -2;
-    }
-    bool noted(std::string_view code) const {
-        for (const LedgerEntry& e : ledger.entries())
-            if (e.code == code && e.outcome == LedgerOutcome::note) return true;
-        return false;
-    }
-};
-
-constexpr const char* kDecode = "execute_context_0(0)_generation_2(2)";
-
-std::vector<std::int64_t> ids(const FoundSteps& found) {
-    std::vector<std::int64_t> all;
-    for (const Step& s : found.steps) all.push_back(index_of(s.id));
-    return all;
-}
-
-/// A rank that runs `steps` decode steps of 100 ns from `start` on.
-void decode_steps(Fixture& f, int steps, TimeNs start, std::optional<std::int64_t> rank) {
-    f.source.source.rank = rank;
-    for (int i = 0; i < steps; ++i) {
-        const TimeNs at = start + 1000 * i;
-        f.range(kDecode, at, at + 100);
-        f.launch(at + 10, {{at + 20, at + 900}});
-    }
-}
-
-}  // namespace
+using namespace faultline::test;
+using Fixture = StepsFixture;
 
 class TestFindSteps : public QObject {
     Q_OBJECT
@@ -407,77 +324,6 @@ private Q_SLOTS:
         layers.launch(0, {{1, 5, "embedding"}});
         for (int k = 0; k < 36; ++k) layers.launch(10 * k + 10, {{10 * k + 11, 10 * k + 12, "gemm"}});
         QVERIFY(layers.find().steps.empty());
-    }
-
-    void ranks_of_one_capture_share_their_steps() {
-        Fixture first(1, 1);
-        decode_steps(first, 3, 0, 0);
-        const FoundSteps a = first.find({}, 1);
-        Fixture second(2, 100);
-        decode_steps(second, 3, 5, 1);
-        const FoundSteps b = second.find(a.steps, 4);
-        QCOMPARE(ids(b), (std::vector<std::int64_t>{1, 2, 3}));
-        QCOMPARE(b.steps[0].ranks, (std::vector<std::int64_t>{0, 1}));
-        QCOMPARE(b.steps[0].start, TimeNs{0});
-        QCOMPARE(b.steps[0].end, TimeNs{905});
-        QCOMPARE(b.steps[0].kernels, std::int64_t{2});
-        QCOMPARE(b.steps[0].kernel_busy_ns, TimeNs{1760});
-        QCOMPARE(b.steps[0].spans.size(), std::size_t{2});
-        QCOMPARE(second.step_at("gemm", 1025), std::int64_t{2});
-    }
-
-    void a_rank_that_starts_later_is_shifted_by_time() {
-        Fixture first(1, 1);
-        decode_steps(first, 5, 0, 0);
-        const FoundSteps a = first.find({}, 1);
-        Fixture second(2, 100);
-        decode_steps(second, 4, 2003, 1);  // its first step is the third of rank 0, its last goes beyond
-        const FoundSteps b = second.find(a.steps, 6);
-        QCOMPARE(ids(b), (std::vector<std::int64_t>{3, 4, 5, 6}));
-        QCOMPARE(b.steps[3].ranks, std::vector<std::int64_t>{1});
-    }
-
-    void numbers_tell_steps_of_ranks_apart_from_order() {
-        Fixture first(1, 1), second(2, 100);
-        first.source.source.rank = 0;
-        second.source.source.rank = 1;
-        for (int n = 3; n < 6; ++n) first.range("ProfilerStep#" + std::to_string(n), 1000 * n, 1000 * n + 900);
-        for (int n = 4; n < 7; ++n) second.range("ProfilerStep#" + std::to_string(n), 1000 * n, 1000 * n + 900);
-        const FoundSteps a = first.find({}, 1);
-        const FoundSteps b = second.find(a.steps, 4);
-        QCOMPARE(ids(b), (std::vector<std::int64_t>{2, 3, 4}));
-    }
-
-    void unknown_or_equal_ranks_and_other_times_do_not_join() {
-        Fixture first(1, 1);
-        decode_steps(first, 2, 0, 0);
-        const FoundSteps a = first.find({}, 1);
-        for (const auto& [rank, start] : {std::pair{std::optional<std::int64_t>{}, TimeNs{0}},
-                                          {std::optional<std::int64_t>{0}, TimeNs{0}},
-                                          {std::optional<std::int64_t>{1}, TimeNs{3'600'000'000'000}}}) {
-            Fixture other(2, 100);
-            decode_steps(other, 2, start, rank);
-            QCOMPARE(ids(other.find(a.steps, 3)), (std::vector<std::int64_t>{3, 4}));
-        }
-        Fixture no_clock(2, 100);  // without a wall clock order alone decides
-        decode_steps(no_clock, 2, 3'600'000'000'000, 1);
-        no_clock.source.has_wall_clock = false;
-        QCOMPARE(ids(no_clock.find(a.steps, 3)), (std::vector<std::int64_t>{1, 2}));
-    }
-
-    void processes_of_one_source_with_their_ranks_share_steps() {
-        Fixture f;
-        for (const int pid : {1, 2}) {
-            f.source.process_row(f.source.process(pid)).rank = pid - 1;
-            for (const TimeNs t : {TimeNs{0}, TimeNs{1000}}) {
-                f.range(kDecode, t + pid, t + 100, pid, 1);
-                f.launch(t + 10, {{t + 20, t + 900, "gemm", SpanKind::kernel, pid}}, pid, 1);
-            }
-        }
-        const FoundSteps found = f.find();
-        QCOMPARE(ids(found), (std::vector<std::int64_t>{1, 2}));
-        QCOMPARE(found.steps[1].ranks, (std::vector<std::int64_t>{0, 1}));
-        QCOMPARE(found.steps[1].kernels, std::int64_t{2});
     }
 };
 
