@@ -9,6 +9,8 @@
 #include "core/find_steps.h"
 #include "core/launch_binding.h"
 #include "core/nesting.h"
+#include "core/range_projection.h"
+#include "core/requests.h"
 
 namespace faultline {
 
@@ -24,6 +26,8 @@ TimeNs first_start(const SourceBuilder& source) {
             first = std::min(first, t.starts[i]);
             break;  // sorted
         }
+    for (const LogLine& line : source.logs)
+        if (line.time) first = std::min(first, *line.time);
     return first == std::numeric_limits<TimeNs>::max() ? 0 : first;
 }
 
@@ -54,6 +58,8 @@ void judge(SourceBuilder& source, const BuildSummary& s, const FoundSteps& steps
     const auto say = [&](std::string code, Severity severity, std::string sentence) {
         source.health.push_back({std::move(code), severity, std::move(sentence)});
     };
+    const auto counts = [](const TrackBuffer& t) { return t.empty() || t.track.kind == TrackKind::counter; };
+    if (std::all_of(source.tracks().begin(), source.tracks().end(), counts)) return;  // a log, with the counters of its status lines
     if (s.kernels == 0)
         say("kernels.none", Severity::warning,
             "The capture holds no kernels, so nothing can be said about the device. Trace CUDA (or HIP) activity as well.");
@@ -99,11 +105,15 @@ Result<BuildSummary> build_source(SourceBuilder& source, CaptureWriter& writer, 
     if (report(progress, ImportPhase::binding, ledger)) return cancelled();
     const BindingCounts bound = bind_launches(source, ledger);
     bind_host_links(source, ledger);
+    project_ranges(source);
     mark_collectives(source, rules.layers);
     if (report(progress, ImportPhase::steps, ledger)) return cancelled();
     const Result<std::int64_t> offset = writer.clock_offset(source, first_start(source));
     if (!offset) return tl::unexpected<Error>(offset.error());
     const FoundSteps steps = find_steps(source, rules.grammar, writer.steps(), writer.next_step_id(), *offset, ledger);
+    std::int64_t log = writer.next_log_id();
+    for (LogLine& line : source.logs) line.id = log++;
+    find_mentions(source, rules.requests);
     measure(source, *offset);
 
     BuildSummary summary;
@@ -111,6 +121,7 @@ Result<BuildSummary> build_source(SourceBuilder& source, CaptureWriter& writer, 
     summary.bound_kernels = bound.bound_kernels;
     summary.unbound_kernels = bound.unbound_kernels;
     summary.steps = steps.steps.size();
+    summary.logs = source.logs.size();
     judge(source, summary, steps);
 
     if (Result<void> ok = write_tracks(source, writer, ledger, progress); !ok) return tl::unexpected<Error>(ok.error());

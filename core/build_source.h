@@ -9,6 +9,7 @@
 #include "core/import_ledger.h"
 #include "core/layer_rules.h"
 #include "core/progress.h"
+#include "core/request_rules.h"
 #include "core/result.h"
 #include "core/source_builder.h"
 #include "core/step_grammar.h"
@@ -18,6 +19,7 @@ namespace faultline {
 struct BuildRules {
     const StepGrammar& grammar;
     const LayerRules& layers;
+    const RequestRules& requests;
 };
 
 struct BuildSummary {
@@ -29,6 +31,7 @@ struct BuildSummary {
     std::uint64_t bound_kernels = 0;
     std::uint64_t unbound_kernels = 0;
     std::uint64_t steps = 0;
+    std::uint64_t logs = 0;
 };
 
 [[nodiscard]] Result<BuildSummary> build_source(SourceBuilder& source, CaptureWriter& writer, ImportLedger& ledger, const BuildRules& rules,

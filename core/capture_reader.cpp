@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 
+#include "core/capture_reader_state.h"
 #include "core/capture_schema.h"
 #include "core/interned_texts.h"
 #include "core/packed_column.h"
@@ -17,36 +18,6 @@
 namespace faultline {
 
 namespace {
-
-template <class Row, class Id>
-const Row* find_row(const std::vector<Row>& rows, Id id) noexcept {
-    const auto at = std::lower_bound(rows.begin(), rows.end(), id, [](const Row& row, Id wanted) { return row.id < wanted; });
-    return at != rows.end() && at->id == id ? &*at : nullptr;
-}
-
-/// Calls `each` with every row of a query.
-template <class Each>
-Result<void> for_rows(const sql::Connection& db, std::string_view query, Each each) {
-    Result<sql::Statement> rows = db.prepare(query);
-    if (!rows) return tl::unexpected<Error>(rows.error());
-    for (;;) {
-        const Result<bool> row = rows->step();
-        if (!row) return tl::unexpected<Error>(row.error());
-        if (!*row) return {};
-        each(*rows);
-    }
-}
-
-template <class Id>
-std::optional<Id> optional_id(const sql::Statement& row, int column) {
-    if (row.is_null(column)) return std::nullopt;
-    return Id{static_cast<std::underlying_type_t<Id>>(row.integer(column))};
-}
-
-template <class Id>
-Id id_of(const sql::Statement& row, int column) {
-    return Id{static_cast<std::underlying_type_t<Id>>(row.integer(column))};
-}
 
 Error damaged(const std::string& path) {
     return {ErrorCode::unusable_input, fmt::format("{} is damaged", path), "Import its sources again"};
@@ -59,35 +30,6 @@ TimeNs shift(TimeNs time, std::int64_t by) noexcept {
 
 }  // namespace
 
-struct CaptureReader::State {
-    State(sql::Connection connection, std::string file) : db(std::move(connection)), path(std::move(file)) {}
-
-    sql::Connection db;
-    std::string path;
-    std::vector<Source> sources;
-    std::vector<Process> processes;
-    std::vector<Thread> threads;
-    std::vector<Device> devices;
-    std::vector<Track> tracks;
-    std::vector<std::vector<Chunk>> chunks;  ///< by position in tracks
-    std::deque<std::string> names;
-    std::optional<std::int64_t> zero_wall;
-    TimeRange extent;
-    // What reading changes is no part of what the reader says: a statement and a few inflated blocks.
-    mutable sql::Statement column_data;
-    mutable std::map<std::uint32_t, std::vector<std::string>> texts;
-    mutable std::vector<std::int64_t> scratch;
-
-    Result<void> load();
-    Result<void> load_objects();
-    Result<void> load_tracks();
-    [[nodiscard]] std::size_t position(TrackId id) const noexcept {
-        const Track* track = find_row(tracks, id);
-        return track ? static_cast<std::size_t>(track - tracks.data()) : tracks.size();
-    }
-    Result<void> unpack(const Chunk& chunk, Column column, std::int64_t offset, std::span<std::int64_t> out) const;
-};
-
 namespace {
 
 /// A capture at rest opens read-only; one that still has a WAL in a folder that cannot be written only as immutable.
@@ -97,6 +39,9 @@ Result<sql::Connection> open_database(const std::string& path) {
         return fail(ErrorCode::unusable_input, fmt::format("{} does not exist", path), "Check the name");
     if (std::filesystem::is_directory(path, why))
         return fail(ErrorCode::unusable_input, fmt::format("{} is a folder, not a capture", path), "Give the name of a .faultline file");
+    // Opening a pipe would wait for a writer, and a device may never end.
+    if (!std::filesystem::is_regular_file(path, why))
+        return fail(ErrorCode::unusable_input, fmt::format("{} is no ordinary file", path), "Give the name of a .faultline file");
     Result<sql::Connection> db = sql::Connection::open(path, sql::OpenMode::read_only);
     if (db && db->integer("SELECT count(*) FROM sqlite_schema")) return db;
     Result<sql::Connection> immutable = sql::Connection::open(path, sql::OpenMode::read_only_immutable);
@@ -111,12 +56,25 @@ void tidy(const std::string& path) {
     if (writable) (void)remove_incomplete_sources(*writable);
 }
 
+/// Adds what captures of older versions lack.
+Result<void> modernise(const std::string& path) {
+    Result<sql::Connection> writable = sql::Connection::open(path, sql::OpenMode::read_write);
+    if (writable) {
+        const Result<void> done = bring_forward(*writable, path);
+        if (done) return {};
+    }
+    return fail(ErrorCode::unusable_input, fmt::format("{} was written by an older Faultline and cannot be brought up to date here", path),
+                "Copy it to a folder that can be written, and open the copy");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CaptureReader>> CaptureReader::open(const std::string& path) {
     Result<sql::Connection> db = open_database(path);
     if (!db) return tl::unexpected<Error>(db.error());
     if (Result<void> ok = check_capture(*db, path); !ok) return tl::unexpected<Error>(ok.error());
+    if (db->integer("PRAGMA user_version").value_or(0) < kSchemaVersion)
+        if (Result<void> ok = modernise(path); !ok) return tl::unexpected<Error>(ok.error());
     if (db->integer("SELECT count(*) FROM source WHERE complete = 0").value_or(0) > 0) tidy(path);
     if (Result<void> ok = db->execute("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32768"); !ok) return tl::unexpected<Error>(ok.error());
     auto state = std::make_unique<State>(std::move(*db), path);
@@ -133,13 +91,13 @@ Result<void> CaptureReader::State::load() {
     if (Result<void> ok = load_objects(); !ok) return ok;
     if (Result<void> ok = load_tracks(); !ok) return ok;
     bool in_order = true;
-    Result<void> read = for_rows(db, "SELECT id, text FROM main.name ORDER BY id", [&](const sql::Statement& row) {
+    Result<void> read = sql::for_rows(db, "SELECT id, text FROM main.name ORDER BY id", [&](const sql::Statement& row) {
         in_order = in_order && row.integer(0) == static_cast<std::int64_t>(names.size());
         names.emplace_back(row.text(1));
     });
     if (!read) return read;
     if (!in_order) return tl::unexpected<Error>(damaged(path));
-    read = for_rows(db, "SELECT zero_wall_ns FROM main.capture", [&](const sql::Statement& row) { zero_wall = row.optional_integer(0); });
+    read = sql::for_rows(db, "SELECT zero_wall_ns FROM main.capture", [&](const sql::Statement& row) { zero_wall = row.optional_integer(0); });
     if (!read) return read;
     Result<sql::Statement> statement = db.prepare("SELECT data FROM main.span_column WHERE chunk = ? AND column = ?");
     if (!statement) return tl::unexpected<Error>(statement.error());
@@ -148,8 +106,9 @@ Result<void> CaptureReader::State::load() {
 }
 
 Result<void> CaptureReader::State::load_objects() {
-    Result<void> read = for_rows(db,
-                                 "SELECT id, path, format, producer, host, rank, rank_rule, world_size, bytes, events, metadata FROM "
+    Result<void> read = sql::for_rows(db,
+                                 "SELECT id, path, format, producer, host, rank, rank_rule, world_size, bytes, events, metadata, clock_offset_ns, "
+                                 "clock_uncertainty_ns, clock_rule FROM "
                                  "main.source WHERE complete = 1 ORDER BY id",
                                  [&](const sql::Statement& row) {
                                      Source s;
@@ -164,11 +123,14 @@ Result<void> CaptureReader::State::load_objects() {
                                      s.bytes = static_cast<std::uint64_t>(row.integer(8));
                                      s.events = static_cast<std::uint64_t>(row.integer(9));
                                      s.metadata = row.text(10);
+                                     s.clock_offset_ns = row.integer(11);
+                                     s.clock_uncertainty_ns = row.integer(12);
+                                     s.clock_rule = row.text(13);
                                      s.complete = true;
                                      sources.push_back(std::move(s));
                                  });
     if (!read) return read;
-    read = for_rows(db,
+    read = sql::for_rows(db,
                     "SELECT p.id, p.source, p.pid, p.pid_text, p.name, p.labels, p.rank, p.sort_index FROM main.process p JOIN main.source "
                     "s ON s.id = p.source AND s.complete = 1 ORDER BY p.id",
                     [&](const sql::Statement& row) {
@@ -176,19 +138,19 @@ Result<void> CaptureReader::State::load_objects() {
                                              std::string(row.text(4)), std::string(row.text(5)), row.optional_integer(6), row.integer(7)});
                     });
     if (!read) return read;
-    read = for_rows(db, "SELECT id, process, tid, tid_text, name, sort_index FROM main.thread ORDER BY id", [&](const sql::Statement& row) {
+    read = sql::for_rows(db, "SELECT id, process, tid, tid_text, name, sort_index FROM main.thread ORDER BY id", [&](const sql::Statement& row) {
         threads.push_back({id_of<ThreadId>(row, 0), id_of<ProcessId>(row, 1), row.integer(2), std::string(row.text(3)),
                            std::string(row.text(4)), row.integer(5)});
     });
     if (!read) return read;
-    return for_rows(db, "SELECT id, source, ordinal, name, properties FROM main.device ORDER BY id", [&](const sql::Statement& row) {
+    return sql::for_rows(db, "SELECT id, source, ordinal, name, properties FROM main.device ORDER BY id", [&](const sql::Statement& row) {
         devices.push_back(
             {id_of<DeviceId>(row, 0), id_of<SourceId>(row, 1), row.integer(2), std::string(row.text(3)), std::string(row.text(4))});
     });
 }
 
 Result<void> CaptureReader::State::load_tracks() {
-    Result<void> read = for_rows(db,
+    Result<void> read = sql::for_rows(db,
                                  "SELECT t.id, t.source, t.kind, t.process, t.thread, t.device, t.stream, t.lane, t.part, t.max_depth, "
                                  "t.name, t.spans, t.first_start, t.last_end,"
                                  " t.clock_offset_ns, t.clock_uncertainty_ns FROM main.track t JOIN main.source s ON s.id = t.source AND "
@@ -221,7 +183,7 @@ Result<void> CaptureReader::State::load_tracks() {
     if (!read) return read;
     chunks.resize(tracks.size());
     bool sound = true;
-    read = for_rows(db,
+    read = sql::for_rows(db,
                     "SELECT id, track, first_ordinal, count, min_start, max_start, max_end, kind_mask FROM main.span_chunk ORDER BY track, "
                     "first_ordinal",
                     [&](const sql::Statement& row) {
@@ -343,58 +305,6 @@ Result<std::string> CaptureReader::args(TextId text) const {
         known = state_->texts.emplace(first, std::move(*texts)).first;
     }
     return known->second[index_of(text) - first];
-}
-
-Result<std::vector<Step>> CaptureReader::steps() const { return read_steps(state_->db); }
-
-Result<std::vector<SourceLedger>> CaptureReader::ledger() const {
-    std::vector<SourceLedger> all;
-    for (const Source& s : state_->sources) all.push_back({s.id, {}, {}});
-    const auto of = [&](std::int64_t source) {
-        return std::find_if(all.begin(), all.end(), [&](const SourceLedger& l) { return index_of(l.source) == source; });
-    };
-    Result<void> read =
-        for_rows(state_->db, "SELECT source, read, repaired, dropped, metadata FROM main.ledger_total", [&](const sql::Statement& row) {
-            if (const auto l = of(row.integer(0)); l != all.end())
-                l->totals = {static_cast<std::uint64_t>(row.integer(1)), static_cast<std::uint64_t>(row.integer(2)),
-                             static_cast<std::uint64_t>(row.integer(3)), static_cast<std::uint64_t>(row.integer(4))};
-        });
-    if (!read) return tl::unexpected<Error>(read.error());
-    read =
-        for_rows(state_->db,
-                 "SELECT source, outcome, code, sentence, count, samples FROM main.ledger_entry ORDER BY source, outcome, count DESC, id",
-                 [&](const sql::Statement& row) {
-                     const auto l = of(row.integer(0));
-                     if (l == all.end()) return;
-                     LedgerEntry e{static_cast<LedgerOutcome>(std::clamp<std::int64_t>(row.integer(1), 0, 2)),
-                                   std::string(row.text(2)),
-                                   std::string(row.text(3)),
-                                   static_cast<std::uint64_t>(row.integer(4)),
-                                   {}};
-                     std::string_view samples = row.text(5);
-                     while (!samples.empty()) {
-                         const std::size_t end = std::min(samples.find('\n'), samples.size());
-                         e.samples.emplace_back(samples.substr(0, end));
-                         samples.remove_prefix(std::min(end + 1, samples.size()));
-                     }
-                     l->entries.push_back(std::move(e));
-                 });
-    if (!read) return tl::unexpected<Error>(read.error());
-    return all;
-}
-
-Result<std::vector<HealthFinding>> CaptureReader::health() const {
-    std::vector<HealthFinding> all;
-    Result<void> read =
-        for_rows(state_->db,
-                 "SELECT h.code, h.severity, h.sentence FROM main.health h JOIN main.source s ON s.id = h.source AND s.complete = 1 ORDER "
-                 "BY h.severity DESC, h.id",
-                 [&](const sql::Statement& row) {
-                     all.push_back({std::string(row.text(0)), static_cast<Severity>(std::clamp<std::int64_t>(row.integer(1), 0, 2)),
-                                    std::string(row.text(2))});
-                 });
-    if (!read) return tl::unexpected<Error>(read.error());
-    return all;
 }
 
 }  // namespace faultline

@@ -14,8 +14,12 @@
 
 #include "core/columns.h"
 #include "core/import_ledger.h"
+#include "core/log_line.h"
 #include "core/model.h"
+#include "core/request.h"
 #include "core/result.h"
+#include "core/stack_sample.h"
+#include "core/step_verdict.h"
 
 struct sqlite3;
 
@@ -71,7 +75,16 @@ public:
     /// The rest of a span's arguments as JSON text; empty where it has none.
     [[nodiscard]] Result<std::string> args(TextId text) const;
 
-    [[nodiscard]] Result<std::vector<Step>> steps() const;
+    [[nodiscard]] Result<std::vector<Step>> steps() const;   ///< by id, without stalls
+    [[nodiscard]] Result<std::vector<Step>> stalls() const;  ///< by id
+    /// Whether requests, alignments, verdicts and bubbles belong to the sources that are in the file.
+    [[nodiscard]] bool analysed() const;
+    [[nodiscard]] Result<std::vector<LogLine>> logs() const;  ///< by time, those without a time first
+    [[nodiscard]] Result<std::uint64_t> log_count() const;
+    [[nodiscard]] Result<std::vector<RequestMention>> mentions() const;
+    [[nodiscard]] Result<std::vector<StackSample>> stack_samples() const;  ///< by time, those without a time first
+    [[nodiscard]] Result<std::vector<Request>> requests() const;           ///< by id
+    [[nodiscard]] Result<CaptureAnalysis> analysis() const;  ///< as stored: rooflines, verdicts, stalls, bubbles
     [[nodiscard]] Result<std::vector<SourceLedger>> ledger() const;
     [[nodiscard]] Result<std::vector<HealthFinding>> health() const;
 

@@ -28,6 +28,49 @@ Result<void> check_capture(const sql::Connection& connection, const std::string&
     return {};
 }
 
+namespace {
+
+/// The statement of schema.sql that makes a table.
+std::string table_statement(std::string_view table) {
+    const std::string_view schema = embedded::kSchemaSql;
+    const std::size_t begin = schema.find(fmt::format("CREATE TABLE {} (", table));
+    const std::size_t end = schema.find(';', schema.find("STRICT", begin));
+    return std::string(schema.substr(begin, end + 1 - begin));
+}
+
+}  // namespace
+
+Result<void> bring_forward(sql::Connection& connection, const std::string& path) {
+    const Result<std::int64_t> version = connection.integer("PRAGMA user_version");
+    if (!version) return tl::unexpected<Error>(version.error());
+    if (*version >= kSchemaVersion) return {};
+    // Format 2 added requests' mentions, verdicts and rooflines, and the columns below at the ends of their tables.
+    std::string changes = R"(BEGIN IMMEDIATE;
+        ALTER TABLE capture ADD COLUMN analysed INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE capture ADD COLUMN analysis TEXT NOT NULL DEFAULT '';
+        ALTER TABLE source ADD COLUMN clock_offset_ns INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE source ADD COLUMN clock_uncertainty_ns INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE source ADD COLUMN clock_rule TEXT NOT NULL DEFAULT '';
+        ALTER TABLE source ADD COLUMN utc_offset_seconds INTEGER;
+        ALTER TABLE step ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE request ADD COLUMN prompt_tokens INTEGER;
+        ALTER TABLE request ADD COLUMN output_tokens INTEGER;
+        ALTER TABLE request ADD COLUMN aborted INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE request ADD COLUMN timing_rule TEXT NOT NULL DEFAULT '';
+        ALTER TABLE log ADD COLUMN resolution_ns INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE log ADD COLUMN offset INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE bubble ADD COLUMN stack INTEGER;
+        UPDATE source SET clock_offset_ns = coalesce((SELECT min(clock_offset_ns) FROM track WHERE track.source = source.id), 0);)";
+    for (const std::string_view table : {"request_mention", "step_verdict", "roofline"}) changes += table_statement(table);
+    changes += fmt::format("PRAGMA user_version={}; COMMIT;", kSchemaVersion);
+    if (Result<void> ok = connection.execute(changes); !ok) {
+        (void)connection.execute("ROLLBACK");
+        return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be brought up to date ({})", path, ok.error().sentence),
+                    "Copy it to a folder that can be written");
+    }
+    return {};
+}
+
 Result<void> remove_incomplete_sources(sql::Connection& connection) {
     const Result<std::int64_t> left = connection.integer("SELECT count(*) FROM source WHERE complete = 0");
     if (!left) return tl::unexpected<Error>(left.error());
@@ -43,9 +86,10 @@ Result<void> remove_incomplete_sources(sql::Connection& connection) {
         DELETE FROM process WHERE source IN gone;
         DELETE FROM device WHERE source IN gone;
         DELETE FROM step_span WHERE source IN gone;
-        DELETE FROM step WHERE id NOT IN (SELECT step FROM step_span);
+        DELETE FROM step WHERE kind = 0 AND id NOT IN (SELECT step FROM step_span);
         DELETE FROM step_rank WHERE step NOT IN (SELECT id FROM step);
         DELETE FROM log WHERE source IN gone;
+        DELETE FROM request_mention WHERE source IN gone;
         DELETE FROM stack_sample WHERE source IN gone;
         DELETE FROM ledger_entry WHERE source IN gone;
         DELETE FROM ledger_total WHERE source IN gone;
@@ -78,6 +122,7 @@ Step step_of(const sql::Statement& row) {
     s.instance = row.text(15);
     s.kernels = row.integer(16);
     s.kernel_busy_ns = row.integer(17);
+    s.kind = row.integer(18) == 1 ? StepKind::stall : StepKind::step;
     return s;
 }
 
@@ -101,7 +146,7 @@ Result<void> read_parts(const sql::Connection& connection, std::string_view quer
 Result<std::vector<Step>> read_steps(const sql::Connection& connection) {
     Result<sql::Statement> rows = connection.prepare(
         "SELECT id, name, dialect, phase, start_ns, end_ns, host_ns, inferred, number, tokens, batch, context_requests, context_tokens,"
-        " generation_requests, generation_tokens, instance, kernels, kernel_busy_ns FROM main.step ORDER BY id");
+        " generation_requests, generation_tokens, instance, kernels, kernel_busy_ns, kind FROM main.step ORDER BY id");
     if (!rows) return tl::unexpected<Error>(rows.error());
     std::vector<Step> steps;
     for (;;) {

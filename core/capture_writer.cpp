@@ -15,7 +15,7 @@
 
 #include "core/capture_schema.h"
 #include "core/capture_writer_state.h"
-#include "core/packed_column.h"
+#include "core/derived_rows.h"
 
 namespace faultline {
 
@@ -53,7 +53,7 @@ Result<WriterStatements> prepare_all(const sql::Connection& db) {
         {&s.track, "INSERT INTO track VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
         {&s.name, "INSERT INTO name(id, text) VALUES(?,?)"},
         {&s.text, "INSERT INTO text_block(first_id, count, raw_bytes, data) VALUES(?,?,?,?)"},
-        {&s.step, "INSERT OR REPLACE INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+        {&s.step, "INSERT OR REPLACE INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
         {&s.step_rank, "INSERT OR IGNORE INTO step_rank(step, rank) VALUES(?,?)"},
         {&s.step_span, "INSERT OR IGNORE INTO step_span(step, span, source) VALUES(?,?,?)"},
     };
@@ -65,12 +65,16 @@ Result<WriterStatements> prepare_all(const sql::Connection& db) {
 }  // namespace
 
 Result<void> CaptureWriter::State::begin() {
-    Result<WriterStatements> prepared = prepare_all(db);
-    if (!prepared) return tl::unexpected<Error>(prepared.error());
-    statements = std::move(*prepared);
     Result<sql::Transaction> begun = sql::Transaction::begin(db);
     if (!begun) return tl::unexpected<Error>(begun.error());
     transaction.emplace(std::move(*begun));
+    return {};
+}
+
+Result<void> CaptureWriter::State::prepare() {
+    Result<WriterStatements> prepared = prepare_all(db);
+    if (!prepared) return tl::unexpected<Error>(prepared.error());
+    statements = std::move(*prepared);
     texts->sink = [this](TextBlock&& block) {
         statements.text.bind(1, std::int64_t{block.first_id})
             .bind(2, std::int64_t{block.count})
@@ -112,7 +116,23 @@ Result<LockFile> lock_partial(const std::string& partial, const std::string& pat
 
 }  // namespace
 
-Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const std::string& path) {
+namespace {
+
+/// Where a symbolic link leads, so that the file is replaced and not the link.
+std::string behind_links(std::string path) {
+    std::error_code why;
+    for (int hops = 0; hops < 40 && std::filesystem::is_symlink(path, why); ++hops) {
+        const std::filesystem::path target = std::filesystem::read_symlink(path, why);
+        if (why) break;
+        path = target.is_absolute() ? target.string() : (std::filesystem::path(path).parent_path() / target).string();
+    }
+    return path;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const std::string& given) {
+    const std::string path = behind_links(given);
     const std::string partial = path + ".partial";
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored))
@@ -147,12 +167,14 @@ Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const std::string& 
         return tl::unexpected<Error>(ok.error());
     state.texts = std::make_unique<InternedTexts>();
     if (Result<void> ok = state.begin(); !ok) return tl::unexpected<Error>(ok.error());
+    if (Result<void> ok = state.prepare(); !ok) return tl::unexpected<Error>(ok.error());
     return writer;
 }
 
 Result<void> CaptureWriter::State::load() {
     const auto number = [&](std::string_view text) { return db.integer(text).value_or(0); };
     next_source = static_cast<std::uint32_t>(number("SELECT coalesce(max(id), 0) + 1 FROM source"));
+    next_log = number("SELECT coalesce(max(id), 0) + 1 FROM log");
     next.process = static_cast<std::uint32_t>(number("SELECT coalesce(max(id), 0) + 1 FROM process"));
     next.thread = static_cast<std::uint32_t>(number("SELECT coalesce(max(id), 0) + 1 FROM thread"));
     next.device = static_cast<std::uint32_t>(number("SELECT coalesce(max(id), 0) + 1 FROM device"));
@@ -175,25 +197,46 @@ Result<void> CaptureWriter::State::load() {
     if (const Result<bool> row = zero->step(); row && *row) zero_wall = zero->optional_integer(0);
     Result<std::vector<Step>> known = read_steps(db);
     if (!known) return tl::unexpected<Error>(known.error());
-    steps = std::move(*known);
-    for (const Step& s : steps) next_step = std::max(next_step, index_of(s.id) + 1);
-    return {};
+    for (Step& s : *known) {
+        next_step = std::max(next_step, index_of(s.id) + 1);
+        if (s.kind == StepKind::step) steps.push_back(std::move(s));
+    }
+    return sql::for_rows(db,
+                         "SELECT min(first_start + clock_offset_ns), max(last_end + clock_offset_ns),"
+                         " (SELECT max(utc_offset_seconds) FROM source) FROM track",
+                         [&](const sql::Statement& row) {
+                             if (!row.is_null(0)) extent = TimeRange{row.integer(0), row.integer(1)};
+                             utc_offset_seconds = row.optional_integer(2);
+                         });
 }
 
-Result<std::unique_ptr<CaptureWriter>> CaptureWriter::append(const std::string& path) {
+Result<std::unique_ptr<CaptureWriter>> CaptureWriter::append(const std::string& given) {
+    const std::string path = behind_links(given);
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+        return fail(ErrorCode::unwritable_output, fmt::format("{} is no ordinary file", path), "Give the name of a .faultline file");
     Result<sql::Connection> db = sql::Connection::open(path, sql::OpenMode::read_write);
     if (!db)
         return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be opened for writing", path),
                     "Check that it exists and can be written");
     if (Result<void> ok = check_capture(*db, path); !ok) return tl::unexpected<Error>(ok.error());
-    auto state = std::make_unique<State>(std::move(*db), path);
+    if (Result<void> ok = bring_forward(*db, path); !ok) return tl::unexpected<Error>(ok.error());
+    Result<LockFile> lock = lock_partial(path + ".partial", path);
+    if (!lock) return tl::unexpected<Error>(lock.error());
+    auto made = std::make_unique<State>(std::move(*db), path);
+    made->lock = std::move(*lock);
+    made->append_lock = path + ".partial";
+    std::unique_ptr<CaptureWriter> writer(new CaptureWriter(std::move(made)));
+    const std::unique_ptr<State>& state = writer->state_;
     // WAL lets an open window read on while this writes; finish() goes back to a single file.
     if (Result<void> ok = state->db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384"); !ok)
         return tl::unexpected<Error>(ok.error());
     if (Result<void> ok = remove_incomplete_sources(state->db); !ok) return tl::unexpected<Error>(ok.error());
-    if (Result<void> ok = state->load(); !ok) return tl::unexpected<Error>(ok.error());
+    // Ids are read under the write lock, or another program may give out the same.
     if (Result<void> ok = state->begin(); !ok) return tl::unexpected<Error>(ok.error());
-    return std::unique_ptr<CaptureWriter>(new CaptureWriter(std::move(state)));
+    if (Result<void> ok = state->load(); !ok) return tl::unexpected<Error>(ok.error());
+    if (Result<void> ok = state->prepare(); !ok) return tl::unexpected<Error>(ok.error());
+    return writer;
 }
 
 CaptureWriter::CaptureWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -210,6 +253,7 @@ CaptureWriter::~CaptureWriter() {
     // Removed while it is still locked: afterwards the name may be another import's.
     std::error_code ignored;
     if (!partial.empty()) std::filesystem::remove(partial, ignored);
+    if (!state_->append_lock.empty()) std::filesystem::remove(state_->append_lock, ignored);
 }
 
 InternedNames& CaptureWriter::names() noexcept { return state_->names; }
@@ -218,82 +262,24 @@ SourceBuilder CaptureWriter::begin_source() {
     return SourceBuilder(SourceId{state_->next_source}, state_->next, state_->names, *state_->texts);
 }
 
-Result<std::int64_t> CaptureWriter::clock_offset(const SourceBuilder& source, TimeNs first_start) {
+Result<std::int64_t> CaptureWriter::clock_offset(SourceBuilder& source, TimeNs first_start) {
+    const Result<std::int64_t> offset = state_->unshifted_offset(source, first_start);
+    if (!offset) return offset;
+    source.source.clock_offset_ns = *offset + source.clock_shift_ns;
+    source.source.clock_uncertainty_ns = source.clock_uncertainty_ns;
+    source.source.clock_rule = source.clock_rule;
+    return source.source.clock_offset_ns;
+}
+
+Result<std::int64_t> CaptureWriter::State::unshifted_offset(const SourceBuilder& source, TimeNs first_start) {
     if (!source.has_wall_clock) return -first_start;
-    if (!state_->zero_wall) {
-        state_->zero_wall = source.clock_base_ns + first_start;
-        Result<sql::Statement> update = state_->db.prepare("UPDATE capture SET zero_wall_ns = ?");
+    if (!zero_wall) {
+        zero_wall = source.clock_base_ns + first_start;
+        Result<sql::Statement> update = db.prepare("UPDATE capture SET zero_wall_ns = ?");
         if (!update) return tl::unexpected<Error>(update.error());
-        if (Result<void> ok = update->bind(1, *state_->zero_wall).run(); !ok) return tl::unexpected<Error>(ok.error());
+        if (Result<void> ok = update->bind(1, *zero_wall).run(); !ok) return tl::unexpected<Error>(ok.error());
     }
-    return source.clock_base_ns - *state_->zero_wall;
-}
-
-Result<void> CaptureWriter::State::write_column(std::int64_t chunk, Column column) {
-    packed.clear();
-    if (!pack_column(scratch, packed)) return {};
-    statements.column.bind(1, chunk).bind(2, std::int64_t{static_cast<std::uint8_t>(column)}).bind(3, std::span<const std::byte>(packed));
-    return statements.column.run();
-}
-
-Result<void> CaptureWriter::State::write_chunk(const TrackBuffer& track, std::size_t first, std::size_t count) {
-    TimeNs max_end = track.starts[first];
-    std::uint32_t kinds = 0;
-    for (std::size_t i = first; i < first + count; ++i) {
-        max_end = std::max(max_end, track.starts[i] + track.durations[i]);
-        kinds |= 1u << static_cast<unsigned>(track.kinds[i]);
-    }
-    sql::Statement& chunk = statements.chunk;
-    chunk.bind(1, std::int64_t{index_of(track.track.id)})
-        .bind(2, static_cast<std::int64_t>(first))
-        .bind(3, static_cast<std::int64_t>(count));
-    chunk.bind(4, track.starts[first]).bind(5, track.starts[first + count - 1]).bind(6, max_end).bind(7, std::int64_t{kinds});
-    const Result<bool> row = chunk.step();
-    if (!row) return tl::unexpected<Error>(row.error());
-    const std::int64_t id = chunk.integer(0);
-    if (const Result<bool> done = chunk.step(); !done) return tl::unexpected<Error>(done.error());
-    chunk.reset();
-
-    scratch.resize(count);
-    const auto put = [&](Column column, auto&& each) -> Result<void> {
-        for (std::size_t i = 0; i < count; ++i) scratch[i] = each(first + i);
-        return write_column(id, column);
-    };
-    if (Result<void> ok = put(Column::start, [&](std::size_t i) { return track.starts[i]; }); !ok) return ok;
-    if (Result<void> ok = put(Column::duration, [&](std::size_t i) { return track.durations[i]; }); !ok) return ok;
-    if (Result<void> ok = put(Column::name, [&](std::size_t i) { return std::int64_t{index_of(track.names[i])}; }); !ok) return ok;
-    if (Result<void> ok = put(Column::kind, [&](std::size_t i) { return std::int64_t{static_cast<std::uint8_t>(track.kinds[i])}; }); !ok)
-        return ok;
-    for (int c = static_cast<int>(Column::flags); c < kColumnCount; ++c) {
-        const auto column = static_cast<Column>(c);
-        const std::vector<std::int64_t>& values = track.column(column);
-        if (values.size() <= first) continue;
-        if (Result<void> ok = put(column, [&](std::size_t i) { return i < values.size() ? values[i] : kNull; }); !ok) return ok;
-    }
-    return {};
-}
-
-Result<void> CaptureWriter::write_track(const TrackBuffer& track, std::stop_token stop) {
-    if (track.empty()) return {};
-    const Track& t = track.track;
-    sql::Statement& row = state_->statements.track;
-    const auto id_or_null = [](const auto& id) { return id ? std::optional<std::int64_t>(index_of(*id)) : std::nullopt; };
-    row.bind(1, std::int64_t{index_of(t.id)})
-        .bind(2, std::int64_t{index_of(t.source)})
-        .bind(3, std::int64_t{static_cast<std::uint8_t>(t.kind)});
-    row.bind(4, id_or_null(t.process)).bind(5, id_or_null(t.thread)).bind(6, id_or_null(t.device)).bind(7, t.stream);
-    row.bind(8, std::int64_t{t.lane}).bind(9, std::int64_t{t.part}).bind(10, std::int64_t{t.max_depth}).bind(11, std::string_view(t.name));
-    row.bind(12, static_cast<std::int64_t>(t.spans))
-        .bind(13, t.first_start)
-        .bind(14, t.last_end)
-        .bind(15, t.clock_offset_ns)
-        .bind(16, t.clock_uncertainty_ns);
-    if (Result<void> ok = row.run(); !ok) return ok;
-    for (std::size_t first = 0; first < track.size(); first += kChunkSpans) {
-        if (stop.stop_requested()) return fail(ErrorCode::cancelled, "the import was cancelled", "Nothing was written");
-        if (Result<void> ok = state_->write_chunk(track, first, std::min(kChunkSpans, track.size() - first)); !ok) return ok;
-    }
-    return {};
+    return source.clock_base_ns - *zero_wall;
 }
 
 Result<void> CaptureWriter::write_steps(std::span<const Step> steps) {
@@ -312,6 +298,7 @@ Result<void> CaptureWriter::write_steps(std::span<const Step> steps) {
             .bind(11, s.batch);
         row.bind(12, s.context_requests).bind(13, s.context_tokens).bind(14, s.generation_requests).bind(15, s.generation_tokens);
         row.bind(16, std::string_view(s.instance)).bind(17, s.kernels).bind(18, s.kernel_busy_ns);
+        row.bind(19, std::int64_t{static_cast<std::uint8_t>(s.kind)});
         if (Result<void> ok = row.run(); !ok) return ok;
         for (const std::int64_t rank : s.ranks)
             if (Result<void> ok = state_->statements.step_rank.bind(1, index_of(s.id)).bind(2, rank).run(); !ok) return ok;
@@ -334,6 +321,16 @@ Result<void> CaptureWriter::write_steps(std::span<const Step> steps) {
 }
 
 std::int64_t CaptureWriter::next_step_id() const noexcept { return state_->next_step; }
+std::int64_t CaptureWriter::next_log_id() const noexcept { return state_->next_log; }
+
+ImportContext CaptureWriter::context() const {
+    ImportContext c;
+    if (state_->zero_wall && state_->extent)
+        c.wall = TimeRange{state_->extent->start + *state_->zero_wall, state_->extent->end + *state_->zero_wall};
+    c.utc_offset_seconds = state_->utc_offset_seconds;
+    return c;
+}
+
 const std::vector<Step>& CaptureWriter::steps() const noexcept { return state_->steps; }
 
 Result<void> CaptureWriter::complete_source(SourceBuilder& source, const ImportLedger& ledger) {
@@ -343,16 +340,42 @@ Result<void> CaptureWriter::complete_source(SourceBuilder& source, const ImportL
     if (Result<void> ok = s.write_names(); !ok) return ok;
     if (Result<void> ok = s.write_objects(source); !ok) return ok;
     if (Result<void> ok = s.write_findings(source, ledger); !ok) return ok;
+    if (Result<void> ok = s.write_logs(source); !ok) return ok;
+    if (Result<void> ok = s.write_mentions(source); !ok) return ok;
+    if (Result<void> ok = s.write_samples(source); !ok) return ok;
     source.source.events = ledger.totals().read + ledger.totals().dropped;
     if (Result<void> ok = s.write_source_row(source, ledger); !ok) return ok;
+    if (source.utc_offset_seconds) s.utc_offset_seconds = source.utc_offset_seconds;
     ++s.next_source;
     return {};
 }
 
-Result<void> CaptureWriter::finish() {
+const std::string& CaptureWriter::file() const noexcept { return state_->partial.empty() ? state_->path : state_->partial; }
+
+Result<void> CaptureWriter::settle() {
     State& s = *state_;
+    if (Result<void> ok = s.db.execute("UPDATE capture SET analysed = 0"); !ok) return ok;
     if (Result<void> ok = s.transaction->commit(); !ok) return ok;
     s.transaction.reset();
+    // The lock of an exclusive connection goes with its next access.
+    if (s.partial.empty()) return {};
+    return s.db.execute("PRAGMA locking_mode=NORMAL; SELECT count(*) FROM capture");
+}
+
+Result<void> CaptureWriter::write_derived(const DerivedRows& rows) {
+    State& s = *state_;
+    Result<sql::Transaction> begun = sql::Transaction::begin(s.db);
+    if (!begun) return tl::unexpected<Error>(begun.error());
+    if (Result<void> ok = replace_derived(s.db, rows); !ok) return ok;
+    return begun->commit();
+}
+
+Result<void> CaptureWriter::finish() {
+    State& s = *state_;
+    if (s.transaction) {
+        if (Result<void> ok = s.transaction->commit(); !ok) return ok;
+        s.transaction.reset();
+    }
     s.statements = WriterStatements{};
     if (s.partial.empty()) {
         if (Result<void> ok = s.db.execute("PRAGMA wal_checkpoint(TRUNCATE)"); !ok) return ok;

@@ -19,6 +19,8 @@
 
 namespace faultline {
 
+struct DerivedRows;
+
 class CaptureWriter {
 public:
     /// Starts a new capture beside `path`; an existing file is replaced only by finish().
@@ -34,17 +36,26 @@ public:
     [[nodiscard]] SourceBuilder begin_source();
 
     /// What takes the source's clock to capture time. The first source that has a wall clock fixes the zero of the capture at its
-    /// `first_start`; a source without one starts at 0.
-    [[nodiscard]] Result<std::int64_t> clock_offset(const SourceBuilder& source, TimeNs first_start);
+    /// `first_start`; a source without one starts at 0. Adds what was asked for on import, and says it all in `source.source`.
+    [[nodiscard]] Result<std::int64_t> clock_offset(SourceBuilder& source, TimeNs first_start);
 
     /// Writes one sorted track; `track.track` holds its identity, counts and clock. Empty tracks are not written.
     [[nodiscard]] Result<void> write_track(const TrackBuffer& track, std::stop_token stop = {});
     /// Steps of this source: new ones, or known ones (same id) grown by another rank.
     [[nodiscard]] Result<void> write_steps(std::span<const Step> steps);
     [[nodiscard]] std::int64_t next_step_id() const noexcept;
+    [[nodiscard]] std::int64_t next_log_id() const noexcept;
+    /// What the sources in the file so far say about wall clocks; `time_zone` and `modified_wall_ns` are left empty.
+    [[nodiscard]] ImportContext context() const;
     [[nodiscard]] const std::vector<Step>& steps() const noexcept;  ///< those in the file so far
     /// Rows of the source, its processes, threads, devices, health and ledger; marks it complete and commits.
     [[nodiscard]] Result<void> complete_source(SourceBuilder& source, const ImportLedger& ledger);
+    /// Where the capture stands until finish(): what a CaptureReader opens to derive from it after settle().
+    [[nodiscard]] const std::string& file() const noexcept;
+    /// After the last source: makes what was written so far readable by others, marked as not analysed.
+    [[nodiscard]] Result<void> settle();
+    /// Replaces what was derived before. After settle(), once no reader of file() is open any more.
+    [[nodiscard]] Result<void> write_derived(const DerivedRows& rows);
     /// Closes and, for a new capture, syncs and renames. The writer is spent afterwards.
     [[nodiscard]] Result<void> finish();
 

@@ -11,7 +11,7 @@ Result<void> CaptureWriter::State::write_names() {
 
 Result<void> CaptureWriter::State::write_source_row(const SourceBuilder& source, const ImportLedger& ledger) {
     const Source& s = source.source;
-    Result<sql::Statement> row = db.prepare("INSERT INTO source VALUES(?,?,?,?,?,?,?,?,?,?,?,?,1)");
+    Result<sql::Statement> row = db.prepare("INSERT INTO source VALUES(?,?,?,?,?,?,?,?,?,?,?,?,1,?,?,?,?)");
     if (!row) return tl::unexpected<Error>(row.error());
     row->bind(1, std::int64_t{index_of(s.id)})
         .bind(2, std::string_view(s.path))
@@ -21,6 +21,7 @@ Result<void> CaptureWriter::State::write_source_row(const SourceBuilder& source,
     row->bind(9, static_cast<std::int64_t>(s.bytes)).bind(10, static_cast<std::int64_t>(ledger.totals().read + ledger.totals().dropped));
     if (source.has_wall_clock) row->bind(11, source.clock_base_ns);
     row->bind(12, std::string_view(s.metadata));
+    row->bind(13, s.clock_offset_ns).bind(14, s.clock_uncertainty_ns).bind(15, std::string_view(s.clock_rule)).bind(16, source.utc_offset_seconds);
     return row->run();
 }
 
@@ -88,6 +89,58 @@ Result<void> CaptureWriter::State::write_findings(const SourceBuilder& source, c
             .bind(3, std::int64_t{static_cast<std::uint8_t>(h.severity)})
             .bind(4, std::string_view(h.sentence));
         if (Result<void> ok = finding->run(); !ok) return ok;
+    }
+    return {};
+}
+
+Result<void> CaptureWriter::State::write_logs(SourceBuilder& source) {
+    if (source.logs.empty()) return {};
+    Result<sql::Statement> row = db.prepare(
+        "INSERT INTO log(id, source, time_ns, process, rank, level, logger, text, method, resolution_ns, offset)"
+        " VALUES(?,?,?,?,?,?,?,?,'none',?,?)");
+    if (!row) return tl::unexpected<Error>(row.error());
+    for (const LogLine& line : source.logs) {
+        row->bind(1, line.id).bind(2, std::int64_t{index_of(source.source.id)}).bind(3, line.time);
+        row->bind(4, line.process ? std::optional<std::int64_t>(index_of(*line.process)) : std::nullopt).bind(5, line.rank);
+        row->bind(6, std::string_view(line.level)).bind(7, std::string_view(line.logger)).bind(8, std::string_view(line.text));
+        row->bind(9, line.resolution_ns).bind(10, static_cast<std::int64_t>(line.offset));
+        if (Result<void> ok = row->run(); !ok) return ok;
+    }
+    next_log += static_cast<std::int64_t>(source.logs.size());
+    return {};
+}
+
+Result<void> CaptureWriter::State::write_mentions(const SourceBuilder& source) {
+    if (source.mentions.empty()) return {};
+    Result<sql::Statement> row = db.prepare(
+        "INSERT INTO request_mention(source, request, event, time_ns, resolution_ns, end_ns, step, span, log, prompt_tokens, output_tokens,"
+        " ttft_ns, latency_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
+    if (!row) return tl::unexpected<Error>(row.error());
+    for (const RequestMention& m : source.mentions) {
+        row->bind(1, std::int64_t{index_of(source.source.id)}).bind(2, std::string_view(m.request));
+        row->bind(3, std::int64_t{static_cast<std::uint8_t>(m.event)}).bind(4, m.time).bind(5, m.resolution_ns);
+        if (m.time) row->bind(6, m.end);
+        row->bind(7, m.step ? std::optional<std::int64_t>(index_of(*m.step)) : std::nullopt);
+        if (m.span.valid()) row->bind(8, m.span.value);
+        if (m.log != 0) row->bind(9, m.log);
+        row->bind(10, m.prompt_tokens).bind(11, m.output_tokens).bind(12, m.ttft_ns).bind(13, m.latency_ns);
+        if (Result<void> ok = row->run(); !ok) return ok;
+        for (int i : {6, 8, 9}) row->bind_null(i);
+    }
+    return {};
+}
+
+Result<void> CaptureWriter::State::write_samples(const SourceBuilder& source) {
+    if (source.stack_samples.empty()) return {};
+    Result<sql::Statement> row =
+        db.prepare("INSERT INTO stack_sample(source, time_ns, process, thread, stack, weight_ns, owns_gil) VALUES(?,?,?,?,?,?,?)");
+    if (!row) return tl::unexpected<Error>(row.error());
+    const auto id_or_null = [](const auto& id) { return id ? std::optional<std::int64_t>(index_of(*id)) : std::nullopt; };
+    for (const StackSample& s : source.stack_samples) {
+        row->bind(1, std::int64_t{index_of(source.source.id)}).bind(2, s.time).bind(3, id_or_null(s.process));
+        row->bind(4, id_or_null(s.thread)).bind(5, std::string_view(s.stack)).bind(6, s.weight_ns);
+        row->bind(7, s.owns_gil ? std::optional<std::int64_t>(*s.owns_gil) : std::nullopt);
+        if (Result<void> ok = row->run(); !ok) return ok;
     }
     return {};
 }

@@ -43,10 +43,11 @@ struct WriterStatements {
 struct CaptureWriter::State {
     State(sql::Connection connection, std::string target) : db(std::move(connection)), path(std::move(target)) {}
 
-    LockFile lock;  ///< on the unfinished file; closed after the database
+    LockFile lock;  ///< on the unfinished file, or beside the file that is appended to; closed after the database
     sql::Connection db;
     std::string path;     ///< where the capture shall be
-    std::string partial;  ///< where it is written; empty when appending
+    std::string partial;      ///< where it is written; empty when appending
+    std::string append_lock;  ///< the file that keeps other imports away while appending
     std::optional<sql::Transaction> transaction;
     WriterStatements statements;
     InternedNames names;
@@ -56,17 +57,25 @@ struct CaptureWriter::State {
     std::vector<Step> steps;
     std::int64_t next_step = 1;
     std::uint32_t next_source = 1;
+    std::int64_t next_log = 1;
+    std::optional<TimeRange> extent;  ///< of the tracks so far, capture time
+    std::optional<std::int64_t> utc_offset_seconds;
     SourceBuilder::FirstIds next{1, 1, 1, 1};
     std::vector<std::int64_t> scratch;
     std::vector<std::byte> packed;
 
-    Result<void> begin();
+    Result<void> begin();  ///< takes the write lock
+    Result<void> prepare();
     Result<void> write_chunk(const TrackBuffer& track, std::size_t first, std::size_t count);
     Result<void> write_column(std::int64_t chunk, Column column);
     Result<void> write_names();
     Result<void> write_source_row(const SourceBuilder& source, const ImportLedger& ledger);
     Result<void> write_objects(const SourceBuilder& source);
     Result<void> write_findings(const SourceBuilder& source, const ImportLedger& ledger);
+    Result<void> write_logs(SourceBuilder& source);
+    Result<void> write_mentions(const SourceBuilder& source);
+    Result<void> write_samples(const SourceBuilder& source);
+    Result<std::int64_t> unshifted_offset(const SourceBuilder& source, TimeNs first_start);
     Result<void> load();
 };
 

@@ -47,8 +47,19 @@ enum class Column : std::uint8_t {
     queued = 34,         ///< kernel queue time, ns
     priority = 35,       ///< stream priority
     graph_launch = 36,   ///< number of device spans that an API call launched, where it is not 1
+    device_delay = 37,     ///< a range projected on the devices: from its start to that of the first work launched inside it, ns
+    device_duration = 38,  ///< … from there to the end of the last
+    device_busy = 39,      ///< … and the sum of their lengths, ns
+    device_count = 40,   ///< … and how many there were
+    mangled_name = 41,   ///< NameId of a kernel's mangled name
+    event_id = 42,       ///< CUDA event, where a synchronization names one
+    sync_type = 43,      ///< 1 event, 2 stream waits for event, 3 stream, 4 context (FORMATS §1.4)
+    category = 44,       ///< NVTX category
+    domain = 45,         ///< NameId of the NVTX domain
+    payload = 46,        ///< NVTX payload, as an integer
+    cpu = 47,            ///< processor that a sample or a scheduling event was on
 };
-inline constexpr int kColumnCount = 37;
+inline constexpr int kColumnCount = 48;
 
 [[nodiscard]] std::string_view column_name(Column column) noexcept;
 [[nodiscard]] constexpr bool is_real(Column c) noexcept { return c == Column::value || c == Column::bandwidth; }

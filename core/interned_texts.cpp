@@ -13,6 +13,20 @@ NameId InternedNames::intern(std::string_view text) {
     return id;
 }
 
+void InternedTexts::watch(std::string_view text, TextId id) {
+    constexpr std::string_view kKey = "\"r";
+    for (std::string_view rest = text; rest.size() > kKey.size() + 2;) {
+        const void* const found = memmem(rest.data(), rest.size(), kKey.data(), kKey.size());
+        if (!found) return;
+        rest.remove_prefix(static_cast<std::size_t>(static_cast<const char*>(found) - rest.data()) + kKey.size());
+        if (!rest.starts_with("eq") && !rest.starts_with("id")) continue;
+        if (watched_bytes_ + text.size() > kWatchedBytes) return;
+        watched_bytes_ += text.size();
+        watched_.push_back({id, std::string(text)});
+        return;
+    }
+}
+
 TextId InternedTexts::intern(std::string_view text) {
     if (text.empty()) return TextId{0};
     if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
@@ -27,6 +41,7 @@ TextId InternedTexts::intern(std::string_view text) {
     ids_.emplace(known_.emplace_back(text), id);
     known_bytes_ += text.size() + 64;  // the text and about what the map needs for it
     if (bytes_.size() >= kBlockBytes) close_block();
+    watch(text, id);
     return id;
 }
 

@@ -49,18 +49,29 @@ public:
     explicit InternedTexts(std::uint32_t next_id = 1) : next_id_(next_id), block_first_(next_id) {}
 
     TextId intern(std::string_view text);
+    /// Texts stay readable where they hold a JSON key that begins with req or rid: those that may name requests (find_mentions()). All
+    /// others leave memory with their block.
+    struct Watched {
+        TextId id{};
+        std::string text;
+    };
+    static constexpr std::size_t kWatchedBytes = 256 * 1024 * 1024;  ///< what comes after so much is not watched
+    [[nodiscard]] const std::vector<Watched>& watched() const noexcept { return watched_; }
     /// Called with each full block, and by flush() with the last.
     std::function<void(TextBlock&&)> sink;
     void flush();
 
 private:
     void close_block();
+    void watch(std::string_view text, TextId id);
     std::uint32_t next_id_;
     std::uint32_t block_first_;
     std::vector<std::uint32_t> ends_;
     std::string bytes_;
     std::deque<std::string> known_;
     std::size_t known_bytes_ = 0;
+    std::vector<Watched> watched_;
+    std::size_t watched_bytes_ = 0;
     std::unordered_map<std::string_view, TextId> ids_;
 };
 

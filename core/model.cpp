@@ -33,7 +33,8 @@ std::string_view column_name(Column column) noexcept {
         "python_module",   "bytes",          "link",           "value",       "bandwidth", "address",
         "total_allocated", "total_reserved", "graph_id",       "graph_node",  "context",   "group_size",
         "comm_bytes",      "comm_sequence",  "result",         "callback_id", "queued",    "priority",
-        "graph_launch"};
+        "graph_launch",    "device_delay",   "device_duration",     "device_busy", "device_count", "mangled_name",
+        "event_id",        "sync_type",      "category",       "domain",      "payload",   "cpu"};
     const auto at = static_cast<std::size_t>(column);
     return at < names.size() ? names[at] : std::string_view();
 }

@@ -100,6 +100,9 @@ struct Source {
     std::uint64_t bytes = 0;   ///< size of the input as stored
     std::uint64_t events = 0;  ///< read + dropped
     bool complete = false;
+    std::int64_t clock_offset_ns = 0;       ///< add to a time of its clock to get capture time
+    std::int64_t clock_uncertainty_ns = 0;  ///< how far off the offset may be
+    std::string clock_rule;                 ///< where the offset came from, in words
     std::string metadata;  ///< everything else the file said about itself, as JSON text
 };
 
@@ -134,9 +137,13 @@ struct Device {
 enum class StepPhase : std::uint8_t { prefill = 0, decode = 1, mixed = 2, other = 3 };
 [[nodiscard]] std::string_view phase_name(StepPhase phase) noexcept;
 
+/// A hang makes no step, so a stall is an item of its own in the step list (DESIGN §6).
+enum class StepKind : std::uint8_t { step = 0, stall = 1 };
+
 /// One iteration of an engine on one instance (DESIGN §6). Times are capture times.
 struct Step {
     StepId id{};
+    StepKind kind = StepKind::step;
     std::string name;     ///< the text that named it, or what it was inferred from
     std::string dialect;  ///< the grammar rule that matched ("vllm-0.14", "sglang", …) or the way it was inferred
     StepPhase phase = StepPhase::other;

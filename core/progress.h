@@ -8,7 +8,7 @@
 
 namespace faultline {
 
-enum class ImportPhase : std::uint8_t { reading, sorting, binding, steps, writing };
+enum class ImportPhase : std::uint8_t { reading, sorting, binding, steps, writing, analysis };
 
 struct ProgressReport {
     ImportPhase phase = ImportPhase::reading;

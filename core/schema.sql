@@ -1,11 +1,13 @@
--- The tables of a .faultline capture (format version 1). Nothing executable is stored: views are made on each connection.
+-- The tables of a .faultline capture (format version 2). Nothing executable is stored: views are made on each connection.
 -- Times are integer nanoseconds. "Source clock" times become capture times by adding the offset of their track.
 
 -- One row: what the capture as a whole says.
 CREATE TABLE capture (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     created_by TEXT NOT NULL,          -- program and version that made the file
-    zero_wall_ns INTEGER               -- wall clock (epoch ns) of capture time 0; NULL where no source has a wall clock
+    zero_wall_ns INTEGER,              -- wall clock (epoch ns) of capture time 0; NULL where no source has a wall clock
+    analysed INTEGER NOT NULL DEFAULT 0,-- 1 where what is derived below belongs to the sources that are in the file
+    analysis TEXT NOT NULL DEFAULT ''  -- JSON of the parameters it was derived with
 ) STRICT;
 
 -- One imported file.
@@ -22,7 +24,11 @@ CREATE TABLE source (
     events INTEGER NOT NULL,           -- event records in it: read + dropped
     clock_base_ns INTEGER,             -- wall clock of zero of its own clock; NULL where unknown
     metadata TEXT NOT NULL,            -- everything else the file says about itself, as JSON
-    complete INTEGER NOT NULL          -- 1 once everything of it is written; rows of others are removed by the next opening
+    complete INTEGER NOT NULL,         -- 1 once everything of it is written; rows of others are removed by the next opening
+    clock_offset_ns INTEGER NOT NULL DEFAULT 0,     -- added to a time of its clock gives capture time
+    clock_uncertainty_ns INTEGER NOT NULL DEFAULT 0,-- how far off the offset may be
+    clock_rule TEXT NOT NULL DEFAULT '',            -- where the offset came from, in words
+    utc_offset_seconds INTEGER                      -- local time minus UTC on its host, where it says so
 ) STRICT;
 
 -- A process of a source.
@@ -129,7 +135,8 @@ CREATE TABLE step (
     generation_tokens INTEGER,         -- tokens that they decode
     instance TEXT NOT NULL,            -- engine instance it ran on
     kernels INTEGER NOT NULL,          -- kernels bound to it
-    kernel_busy_ns INTEGER NOT NULL    -- union of its device work, summed over devices
+    kernel_busy_ns INTEGER NOT NULL,   -- union of its device work, summed over devices
+    kind INTEGER NOT NULL DEFAULT 0    -- 0 step; 1 stall: live requests and no progress
 ) STRICT;
 
 -- The ranks a step ran on.
@@ -155,7 +162,29 @@ CREATE TABLE request (
     first_token_ns INTEGER,            -- when its first token was there
     end_ns INTEGER,                    -- when it ended
     ttft_ns INTEGER,                   -- time to first token
-    tpot_ns INTEGER                    -- time per output token after the first
+    tpot_ns INTEGER,                   -- time per output token after the first
+    prompt_tokens INTEGER,             -- tokens of the prompt
+    output_tokens INTEGER,             -- tokens generated
+    aborted INTEGER NOT NULL DEFAULT 0,-- 1 where it was given up by client or engine
+    timing_rule TEXT NOT NULL DEFAULT ''-- where arrival, first token and end came from, in words
+) STRICT;
+
+-- A place that names a request. Times in the source clock.
+CREATE TABLE request_mention (
+    id INTEGER PRIMARY KEY,            -- in the order of the source
+    source INTEGER NOT NULL,           -- source.id
+    request TEXT NOT NULL,             -- the id as written there
+    event INTEGER NOT NULL,            -- 0 named, 1 arrival, 2 in a step, 3 first token, 4 finished, 5 aborted, 6 preempted
+    time_ns INTEGER,                   -- NULL where a log line has no time
+    resolution_ns INTEGER NOT NULL,    -- unit of the time
+    end_ns INTEGER,                    -- end of the span
+    step INTEGER,                      -- step.id of the span
+    span INTEGER,                      -- span id; NULL for a log line
+    log INTEGER,                       -- log.id; NULL for a span
+    prompt_tokens INTEGER,             -- where the place says so
+    output_tokens INTEGER,
+    ttft_ns INTEGER,                   -- where the engine itself says so
+    latency_ns INTEGER
 ) STRICT;
 
 -- The steps a request took part in.
@@ -178,7 +207,9 @@ CREATE TABLE log (
     step INTEGER,                      -- step.id it is aligned to
     text TEXT NOT NULL,                -- the message
     method TEXT NOT NULL,              -- request, time or none: how it was aligned
-    distance_ns INTEGER                -- distance to what it is aligned to
+    distance_ns INTEGER,               -- distance to what it is aligned to
+    resolution_ns INTEGER NOT NULL DEFAULT 0,-- the stamp means [time, time + resolution)
+    offset INTEGER NOT NULL DEFAULT 0  -- of its first byte in the input
 ) STRICT;
 
 -- One stack sample of a thread.
@@ -201,7 +232,33 @@ CREATE TABLE bubble (
     duration_ns INTEGER NOT NULL,      -- its length
     step INTEGER,                      -- step.id
     host_span INTEGER,                 -- span under it
-    cause TEXT NOT NULL                -- cpu, sync, communication or unknown
+    cause TEXT NOT NULL,               -- cpu, sync, communication or unknown
+    stack INTEGER                      -- stack_sample.id under it
+) STRICT;
+
+-- What the numbers say about a step.
+CREATE TABLE step_verdict (
+    step INTEGER PRIMARY KEY,          -- step.id
+    expected_ns INTEGER,               -- what its roofline says; NULL where there is nothing to compare with
+    ratio REAL,                        -- duration / expected
+    outlier INTEGER NOT NULL,          -- 1 where it is out of line
+    reasons INTEGER NOT NULL,          -- bits: 1 slow, 2 structure, 4 contradiction, 8 stall, 16 slo
+    bound INTEGER NOT NULL,            -- 0 unknown, 1 cpu, 2 gpu, 3 communication, 4 balanced
+    rule TEXT NOT NULL,                -- how expected_ns came about
+    sentence TEXT NOT NULL             -- the strongest reason for a person
+) STRICT;
+
+-- A fitted line of one instance and phase: expected = intercept + slope * tokens (StriaTrace §5.4).
+CREATE TABLE roofline (
+    id INTEGER PRIMARY KEY,            -- roofline.id
+    instance TEXT NOT NULL,            -- engine instance
+    phase INTEGER NOT NULL,            -- 0 prefill, 1 decode, 2 mixed, 3 other
+    rule TEXT NOT NULL,                -- p99-ransac, or median where there are too few steps
+    intercept_ns REAL NOT NULL,        -- ns
+    slope_ns REAL NOT NULL,            -- ns per token
+    steps INTEGER NOT NULL,            -- steps it was fitted on
+    buckets INTEGER NOT NULL,          -- distinct token counts among them
+    r2 REAL NOT NULL                   -- of the fitted points; 0 for a median
 ) STRICT;
 
 -- What a person wrote; never thrown away. Capture times.

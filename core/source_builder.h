@@ -15,7 +15,10 @@
 
 #include "core/columns.h"
 #include "core/interned_texts.h"
+#include "core/log_line.h"
 #include "core/model.h"
+#include "core/request.h"
+#include "core/stack_sample.h"
 #include "core/track_buffer.h"
 
 namespace faultline {
@@ -24,6 +27,14 @@ namespace faultline {
 struct HostLink {
     ThreadId from_thread{}, to_thread{};
     TimeNs from_time = 0, to_time = 0;
+};
+
+/// What is known when a source is read, beside its own bytes: what its clock can be compared with. Filled by import_capture().
+struct ImportContext {
+    std::string time_zone;                           ///< --time-zone as given: "+08:00", "UTC" or a name of the tz database; else empty
+    std::optional<TimeRange> wall;                   ///< stretch of wall clock (epoch ns) that the sources so far cover
+    std::optional<std::int64_t> utc_offset_seconds;  ///< local time minus UTC where a source so far says so (FORMATS §1.2)
+    std::optional<std::int64_t> modified_wall_ns;    ///< when the file was last changed (epoch ns); absent for standard input
 };
 
 class SourceBuilder {
@@ -40,10 +51,20 @@ public:
     bool has_wall_clock = true;      ///< false: clock_base_ns is meaningless (times since some start)
     std::vector<HealthFinding> health;
     std::vector<HostLink> host_links;
+    std::vector<LogLine> logs;               ///< in the order of the source; ids are given when they are written
+    std::vector<RequestMention> mentions;    ///< of spans and logs; filled by build_source()
+    std::vector<StackSample> stack_samples;  ///< in the order of the source
+    ImportContext context;
+    std::int64_t clock_uncertainty_ns = 0;           ///< of its clock against the wall clock
+    std::string clock_rule;                          ///< where its wall clock came from, in words
+    std::optional<std::int64_t> utc_offset_seconds;  ///< local time minus UTC on its host, where it says so
+    std::int64_t clock_shift_ns = 0;                 ///< asked for on import (--clock-offset-ns): added to all of its times
 
     NameId name(std::string_view text) { return names_.intern(text); }
     TextId text(std::string_view text) { return texts_.intern(text); }
     [[nodiscard]] const InternedNames& names() const noexcept { return names_; }
+    /// Argument texts that may name requests, so far (see InternedTexts::watched).
+    [[nodiscard]] const std::vector<InternedTexts::Watched>& watched_texts() const noexcept { return texts_.watched(); }
 
     /// Finds or makes. A process is known by its number, or by its text where the source uses words (then pid is 0).
     ProcessId process(std::int64_t pid, std::string_view pid_text = {});

@@ -45,6 +45,7 @@ constexpr std::array kColumns = {
     computed("thread_id", "INTEGER", SpanField::thread_id, true),
     computed("collective", "INTEGER", SpanField::collective, true),
     computed("gap_ns", "INTEGER", SpanField::gap, true),
+    computed("family", "TEXT", SpanField::family, true),
     stored("record_function", Column::record_function, true),
     stored("sequence", Column::sequence, true),
     stored("forward_thread", Column::forward_thread, true),
@@ -69,6 +70,17 @@ constexpr std::array kColumns = {
     stored("queued", Column::queued, true),
     stored("priority", Column::priority, true),
     stored("graph_launch", Column::graph_launch, true),
+    stored("device_delay_ns", Column::device_delay, true),
+    stored("device_duration_ns", Column::device_duration, true),
+    stored("device_busy_ns", Column::device_busy, true),
+    stored("device_count", Column::device_count, true),
+    stored("mangled_name_id", Column::mangled_name, true),
+    stored("event_id", Column::event_id, true),
+    stored("sync_type", Column::sync_type, true),
+    stored("category", Column::category, true),
+    stored("domain_id", Column::domain, true),
+    stored("payload", Column::payload, true),
+    stored("cpu", Column::cpu, true),
 };
 
 }  // namespace

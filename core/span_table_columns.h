@@ -34,6 +34,7 @@ enum class SpanField : std::uint8_t {
     thread_id,
     collective,
     gap,
+    family,
     stored,  ///< the stored column, as it is
 };
 

@@ -144,6 +144,13 @@ Result<void> give_computed(sqlite3_context* context, SpanScan& scan, SpanField f
         }
         case SpanField::name: give_lasting(context, scan.store().capture().name(NameId{static_cast<std::uint32_t>(stored)})); return {};
         case SpanField::kind: give_lasting(context, kind_name(static_cast<SpanKind>(stored))); return {};
+        case SpanField::family: {
+            const Result<std::int64_t> kind = scan.value(Column::kind);
+            if (!kind) return tl::unexpected<Error>(kind.error());
+            const NameId name{static_cast<std::uint32_t>(stored)};
+            give_lasting(context, scan.store().families().family(static_cast<SpanKind>(*kind), name));
+            return {};
+        }
         case SpanField::parent:
             if (stored == kNull)
                 sqlite3_result_null(context);
@@ -168,7 +175,8 @@ Result<void> give_computed(sqlite3_context* context, SpanScan& scan, SpanField f
 /// The stored column that a computed one starts from.
 Column base_column(SpanField field) {
     switch (field) {
-        case SpanField::name: return Column::name;
+        case SpanField::name:
+        case SpanField::family: return Column::name;
         case SpanField::kind: return Column::kind;
         case SpanField::parent: return Column::parent;
         case SpanField::collective: return Column::flags;

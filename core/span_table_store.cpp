@@ -142,6 +142,11 @@ std::optional<NameId> SpanStore::find_name(std::string_view text) {
     return known->second;
 }
 
+NameFamilies& SpanStore::families() {
+    if (!families_) families_.emplace(capture_);
+    return *families_;
+}
+
 std::size_t chunk_of(const std::vector<Chunk>& chunks, std::uint64_t ordinal) noexcept {
     const auto after = std::upper_bound(chunks.begin(), chunks.end(), ordinal,
                                         [](std::uint64_t o, const Chunk& chunk) { return o < chunk.first_ordinal; });

@@ -16,6 +16,7 @@
 
 #include "core/capture_reader.h"
 #include "core/columns.h"
+#include "core/families.h"
 #include "core/model.h"
 #include "core/result.h"
 #include "core/types.h"
@@ -89,6 +90,8 @@ public:
     /// Made when first asked for.
     [[nodiscard]] Result<const ColumnIndex*> index(Column column);
     [[nodiscard]] std::optional<NameId> find_name(std::string_view text);
+    /// Made when first asked for.
+    [[nodiscard]] NameFamilies& families();
     /// One value of a span that is known to exist.
     [[nodiscard]] Result<std::int64_t> value(SpanId span, Column column);
 
@@ -99,6 +102,7 @@ private:
     std::unordered_map<std::uint32_t, TrackFacts> facts_;
     std::unordered_map<int, ColumnIndex> indexes_;
     std::unordered_map<std::string_view, NameId> names_;
+    std::optional<NameFamilies> families_;
 };
 
 /// A number that all rows of a track share and that a filter or an order may name.

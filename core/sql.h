@@ -75,6 +75,19 @@ private:
     sqlite3* handle_ = nullptr;
 };
 
+/// Calls `each` with every row of a query.
+template <class Each>
+[[nodiscard]] Result<void> for_rows(const Connection& db, std::string_view query, Each each) {
+    Result<Statement> rows = db.prepare(query);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    for (;;) {
+        const Result<bool> row = rows->step();
+        if (!row) return tl::unexpected<Error>(row.error());
+        if (!*row) return {};
+        each(*rows);
+    }
+}
+
 /// Rolled back unless committed.
 class Transaction {
 public:

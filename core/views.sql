@@ -6,7 +6,8 @@
 -- launch. `correlation` is unique within a process only. `gap_ns` is how long its lane was idle before it, NULL for the first.
 CREATE TEMP VIEW IF NOT EXISTS kernels AS
 SELECT id, start_ns, duration_ns, end_ns, name, source, process, thread, rank, step, device, stream, correlation, launch,
-       NULL AS family, NULL AS mangled_name, gap_ns, graph_node, graph_id, track, lane, external_id, name_id, flags, pid, tid, args
+       family, (SELECT text FROM main.name WHERE id = mangled_name_id) AS mangled_name, gap_ns, graph_node,
+       graph_id, track, lane, external_id, name_id, flags, pid, tid, args
 FROM span WHERE kind = 'kernel';
 
 -- CUDA, HIP and other vendors' runtime and driver calls. `result` is the return code, NULL where the source does not say.
@@ -15,10 +16,13 @@ SELECT id, start_ns, duration_ns, end_ns, name, source, process, thread, rank, s
        graph_launch, track, external_id, name_id, flags, pid, tid, args
 FROM span WHERE kind IN ('runtime_call', 'driver_call');
 
--- Ranges of host threads: NVTX and user annotations. `parent` is the id of the enclosing span of any kind.
+-- Ranges of host threads: NVTX and user annotations. `parent` is the id of the enclosing span of any kind. The `device_` columns project a
+-- range on the devices: from the start of the first work launched inside it to the end of the last, NULL where it launched none.
 CREATE TEMP VIEW IF NOT EXISTS ranges AS
 SELECT id, start_ns, duration_ns, end_ns, name, source, process, thread, rank, step, parent, depth, track, external_id,
-       name_id, flags, pid, tid, args
+       name_id, flags, pid, tid, args, start_ns + device_delay_ns AS device_start_ns, device_duration_ns, device_busy_ns,
+       device_count,
+       category, (SELECT text FROM main.name WHERE id = domain_id) AS domain, payload
 FROM span WHERE kind = 'range';
 
 -- Framework operators. `sequence` is the autograd number; `link` the forward operator of a backward one.
@@ -59,7 +63,8 @@ FROM (SELECT *, collective, comm_bytes, group_size, comm_sequence,
       FROM span)
 WHERE collective = 1;
 
--- Steps of the engine, first to last. `ranks` and `requests` are JSON arrays; what no analysis has said yet is NULL.
+-- Steps of the engine, first to last, and stalls. `ranks`, `requests` and `reasons` are JSON arrays. `expected_ns` is what the roofline of
+-- the instance and phase says for the step's tokens, `sentence` the strongest reason where the step is an outlier.
 CREATE TEMP VIEW IF NOT EXISTS steps AS
 SELECT s.id, s.start_ns, s.end_ns - s.start_ns AS duration_ns, s.end_ns, s.name,
        (SELECT min(source) FROM main.step_span WHERE step = s.id) AS source,
@@ -67,16 +72,22 @@ SELECT s.id, s.start_ns, s.end_ns - s.start_ns AS duration_ns, s.end_ns, s.name,
        (SELECT thread FROM span WHERE id = (SELECT min(span) FROM main.step_span WHERE step = s.id)) AS thread,
        (SELECT CASE WHEN count(*) = 1 THEN min(rank) END FROM main.step_rank WHERE step = s.id) AS rank,
        s.id AS step,
-       'step' AS kind,
+       CASE s.kind WHEN 1 THEN 'stall' ELSE 'step' END AS kind,
        CASE s.phase WHEN 0 THEN 'prefill' WHEN 1 THEN 'decode' WHEN 2 THEN 'mixed' ELSE 'other' END AS phase,
        s.host_ns, s.inferred, s.tokens, s.batch, s.instance,
        (SELECT json_group_array(rank) FROM (SELECT rank FROM main.step_rank WHERE step = s.id ORDER BY rank)) AS ranks,
        (SELECT json_group_array(request)
         FROM (SELECT r.request FROM main.request_step AS rs JOIN main.request AS r ON r.id = rs.request
               WHERE rs.step = s.id ORDER BY r.id)) AS requests,
-       NULL AS expected_ns, NULL AS ratio, NULL AS outlier, NULL AS reasons, NULL AS bound,
-       s.kernel_busy_ns, s.kernels, s.dialect, s.number, s.context_requests, s.context_tokens, s.generation_requests, s.generation_tokens
-FROM main.step AS s;
+       v.expected_ns, v.ratio, v.outlier,
+       (SELECT json_group_array(word)
+        FROM (SELECT 1 AS bit, 'slow' AS word UNION ALL SELECT 2, 'structure' UNION ALL SELECT 4, 'contradiction'
+              UNION ALL SELECT 8, 'stall' UNION ALL SELECT 16, 'slo')
+        WHERE v.reasons & bit) AS reasons,
+       CASE v.bound WHEN 1 THEN 'cpu' WHEN 2 THEN 'gpu' WHEN 3 THEN 'communication' WHEN 4 THEN 'balanced' ELSE 'unknown' END AS bound,
+       s.kernel_busy_ns, s.kernels, s.dialect, s.number, s.context_requests, s.context_tokens, s.generation_requests, s.generation_tokens,
+       v.rule, v.sentence
+FROM main.step AS s LEFT JOIN main.step_verdict AS v ON v.step = s.id;
 
 -- Requests that were served. `ttft_ns` is the time to the first token, `tpot_ns` the time per token after it.
 CREATE TEMP VIEW IF NOT EXISTS requests AS
@@ -87,8 +98,23 @@ SELECT r.request AS id, r.arrival_ns AS start_ns, r.end_ns - r.arrival_ns AS dur
        (SELECT json_group_array(step) FROM (SELECT step FROM main.request_step WHERE request = r.id ORDER BY step)) AS steps,
        (SELECT json_group_array(instance)
         FROM (SELECT DISTINCT s.instance FROM main.request_step AS rs JOIN main.step AS s ON s.id = rs.step
-              WHERE rs.request = r.id ORDER BY 1)) AS instances
+              WHERE rs.request = r.id ORDER BY 1)) AS instances,
+       r.prompt_tokens, r.output_tokens, r.aborted, r.timing_rule
 FROM main.request AS r;
+
+-- Every place that names a request: a span or a log message. `id` is the request as written there.
+CREATE TEMP VIEW IF NOT EXISTS request_mentions AS
+SELECT m.request AS id, m.time_ns + src.clock_offset_ns AS start_ns, m.end_ns - m.time_ns AS duration_ns,
+       CASE m.event WHEN 1 THEN 'arrival' WHEN 2 THEN 'in_step' WHEN 3 THEN 'first_token' WHEN 4 THEN 'finished' WHEN 5 THEN 'aborted'
+           WHEN 6 THEN 'preempted' ELSE 'mention' END AS name,
+       m.source, m.step, m.span, m.log, m.prompt_tokens, m.output_tokens, m.ttft_ns, m.latency_ns
+FROM main.request_mention AS m JOIN main.source AS src ON src.id = m.source;
+
+-- The lines that steps are judged by: expected = intercept_ns + slope_ns * tokens.
+CREATE TEMP VIEW IF NOT EXISTS rooflines AS
+SELECT f.id, f.instance, CASE f.phase WHEN 0 THEN 'prefill' WHEN 1 THEN 'decode' WHEN 2 THEN 'mixed' ELSE 'other' END AS phase, f.rule,
+       f.intercept_ns, f.slope_ns, f.steps, f.buckets, f.r2
+FROM main.roofline AS f;
 
 -- Which request took part in which step.
 CREATE TEMP VIEW IF NOT EXISTS request_steps AS
@@ -97,23 +123,23 @@ FROM main.request_step AS rs JOIN main.request AS r ON r.id = rs.request JOIN ma
 
 -- Log messages, continuation lines joined. `method` says how a line was aligned: by request, by time, or not at all.
 CREATE TEMP VIEW IF NOT EXISTS logs AS
-SELECT l.id, l.time_ns + coalesce(src.clock_base_ns - c.zero_wall_ns, 0) AS start_ns, 0 AS duration_ns, l.logger AS name, l.source,
+SELECT l.id, l.time_ns + src.clock_offset_ns AS start_ns, 0 AS duration_ns, l.logger AS name, l.source,
        p.process, NULL AS thread, coalesce(l.rank, p.rank, src.rank) AS rank, l.step,
        l.level, l.logger, l.request, l.text, l.method, l.distance_ns
-FROM main.log AS l JOIN main.source AS src ON src.id = l.source LEFT JOIN processes AS p ON p.id = l.process LEFT JOIN main.capture AS c;
+FROM main.log AS l JOIN main.source AS src ON src.id = l.source LEFT JOIN processes AS p ON p.id = l.process;
 
 -- Stack samples of threads; frames from the outermost in, separated by semicolons.
 CREATE TEMP VIEW IF NOT EXISTS stack_samples AS
-SELECT x.id, x.time_ns + coalesce(src.clock_base_ns - c.zero_wall_ns, 0) AS start_ns, coalesce(x.weight_ns, 0) AS duration_ns,
+SELECT x.id, x.time_ns + src.clock_offset_ns AS start_ns, coalesce(x.weight_ns, 0) AS duration_ns,
        x.stack AS name, x.source, p.process, t.thread, coalesce(p.rank, src.rank) AS rank, NULL AS step,
        x.stack, x.weight_ns, x.owns_gil
 FROM main.stack_sample AS x JOIN main.source AS src ON src.id = x.source LEFT JOIN processes AS p ON p.id = x.process
-     LEFT JOIN threads AS t ON t.id = x.thread LEFT JOIN main.capture AS c;
+     LEFT JOIN threads AS t ON t.id = x.thread;
 
 -- Idle gaps of devices and what caused them.
 CREATE TEMP VIEW IF NOT EXISTS bubbles AS
 SELECT b.id, b.start_ns, b.duration_ns, b.cause AS name, d.source, NULL AS process, NULL AS thread, src.rank, b.step,
-       d.ordinal AS device, b.host_span, b.cause
+       d.ordinal AS device, b.host_span, b.cause, b.stack
 FROM main.bubble AS b JOIN main.device AS d ON d.id = b.device JOIN main.source AS src ON src.id = d.source;
 
 -- What a person wrote.
@@ -137,7 +163,7 @@ FROM main.ledger_entry AS e;
 -- Imported files, with the totals of their ledgers.
 CREATE TEMP VIEW IF NOT EXISTS sources AS
 SELECT s.id, s.path AS name, s.path, s.format, s.producer, s.host, s.rank, s.rank_rule, s.world_size, s.bytes, s.events, t.read, t.repaired,
-       t.dropped, t.metadata AS metadata_records, s.clock_base_ns, s.metadata
+       t.dropped, t.metadata AS metadata_records, s.clock_base_ns, s.clock_offset_ns, s.clock_uncertainty_ns, s.clock_rule, s.metadata
 FROM main.source AS s LEFT JOIN main.ledger_total AS t ON t.source = s.id;
 
 -- Processes; `process` is the text that the other views show.

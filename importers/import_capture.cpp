@@ -1,11 +1,14 @@
 #include "importers/import_capture.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
 
+#include "core/capture_reader.h"
 #include "core/capture_writer.h"
+#include "core/derive_capture.h"
 #include "importers/input_files.h"
 #include "importers/registry.h"
 #include "importers/source_file.h"
@@ -23,6 +26,7 @@ void add(BuildSummary& sum, const BuildSummary& part) {
     sum.bound_kernels += part.bound_kernels;
     sum.unbound_kernels += part.unbound_kernels;
     sum.steps += part.steps;
+    sum.logs += part.logs;
 }
 
 void add(LedgerTotals& sum, const LedgerTotals& part) {
@@ -30,6 +34,14 @@ void add(LedgerTotals& sum, const LedgerTotals& part) {
     sum.repaired += part.repaired;
     sum.dropped += part.dropped;
     sum.metadata += part.metadata;
+}
+
+/// When a file was last changed (epoch ns); a log without a year gets it from there.
+std::optional<std::int64_t> modified_wall_ns(const std::string& path) {
+    struct stat info {};
+    if (path == "-" || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    return std::int64_t{info.st_mtim.tv_sec} * kSecond + info.st_mtim.tv_nsec;
 }
 
 /// Imports input after input into one writer.
@@ -43,24 +55,70 @@ public:
     Result<void> import_file(const InputFile& input) {
         Result<std::unique_ptr<SourceFile>> file = SourceFile::open(input.path);
         if (!file) return tl::unexpected<Error>(file.error());
+        if (input.is_log) return defer({std::move(*file), &service_log_importer(), {}});
         const Result<std::string_view> head = (*file)->head(progress_.stop);
         if (!head) return tl::unexpected<Error>(head.error());
         const std::string called = input.path == "-" ? "standard input" : input.path;
         const Result<const Importer*> importer = choose_importer(*head, (*file)->name(), called);
         if (!importer) return input.from_folder ? skip(input, importer.error()) : Result<void>(tl::unexpected<Error>(importer.error()));
+        if ((*importer)->info().after_traces) return defer({std::move(*file), *importer, {}});
         return read_source(**file, **importer);
+    }
+
+    /// What waits for the traces.
+    Result<void> import_deferred() {
+        for (Deferred& d : deferred_) {
+            if (!d.file) {
+                Result<std::unique_ptr<SourceFile>> file = SourceFile::open(d.path);
+                if (!file) return tl::unexpected<Error>(file.error());
+                d.file = std::move(*file);
+            }
+            if (Result<void> ok = read_source(*d.file, *d.importer); !ok) return ok;
+            d.file.reset();
+        }
+        return {};
     }
 
     /// Fails where files of a folder were all of other kinds.
     Result<void> check_found() const {
         if (!summary_.sources.empty()) return {};
         return fail(ErrorCode::unusable_input, fmt::format("none of the {} files can be imported ({})", skipped_, first_skipped_),
-                    "Give a folder with PyTorch profiler traces");
+                    "Give a folder with PyTorch profiler traces, Nsight Systems databases (.sqlite) or service logs");
+    }
+
+    /// Requests, aligned logs and verdicts of all sources together, the new ones and those that were there.
+    Result<void> derive() {
+        if (Result<void> ok = writer_.settle(); !ok) return ok;
+        DerivedRows rows;
+        {
+            const Result<std::unique_ptr<CaptureReader>> reader = CaptureReader::open(writer_.file());
+            if (!reader) return tl::unexpected<Error>(reader.error());
+            progress_({ImportPhase::analysis, 0, 0, summary_.ledger.read});
+            Result<DerivedRows> derived = derive_capture(**reader, rules_.layers, AnalysisOptions{}, progress_);
+            if (!derived) return tl::unexpected<Error>(derived.error());
+            rows = std::move(*derived);
+        }
+        summary_.requests = rows.requests.size();
+        summary_.health.insert(summary_.health.end(), rows.health.begin(), rows.health.end());
+        return writer_.write_derived(rows);
     }
 
     ImportSummary& summary() noexcept { return summary_; }
 
 private:
+    struct Deferred {
+        std::unique_ptr<SourceFile> file;  ///< kept open only where it cannot be opened again
+        const Importer* importer = nullptr;
+        std::string path;
+    };
+
+    Result<void> defer(Deferred d) {
+        d.path = d.file->path();
+        if (d.path != "-") d.file.reset();
+        deferred_.push_back(std::move(d));
+        return {};
+    }
+
     /// A folder of a run holds files of other kinds too (logs, notes): they are named, not fatal.
     Result<void> skip(const InputFile& input, const Error& why) {
         if (skipped_++ == 0) first_skipped_ = why.sentence;
@@ -73,6 +131,10 @@ private:
         ImportLedger ledger;
         source.source.path = file.path();
         source.source.format = importer.info().name;
+        source.context = writer_.context();
+        source.context.time_zone = request_.time_zone;
+        source.context.modified_wall_ns = modified_wall_ns(file.path());
+        source.clock_shift_ns = request_.clock_offset_ns;
         if (Result<void> ok = importer.read(file, source, ledger, progress_); !ok) return ok;
         source.source.bytes = file.bytes_read();
         if (request_.assign_rank) {
@@ -96,6 +158,7 @@ private:
     const BuildRules& rules_;
     const Progress& progress_;
     ImportSummary summary_;
+    std::vector<Deferred> deferred_;
     std::size_t skipped_ = 0;
     std::string first_skipped_;
 };
@@ -104,7 +167,7 @@ private:
 
 Result<ImportSummary> import_capture(const ImportRequest& request, const BuildRules& rules, const Progress& progress) {
     const auto begin = std::chrono::steady_clock::now();
-    const Result<std::vector<InputFile>> inputs = list_inputs(request.inputs);
+    const Result<std::vector<InputFile>> inputs = list_inputs(request.inputs, request.logs);
     if (!inputs) return tl::unexpected<Error>(inputs.error());
     Result<std::unique_ptr<CaptureWriter>> writer =
         request.append ? CaptureWriter::append(request.capture) : CaptureWriter::create(request.capture);
@@ -112,8 +175,10 @@ Result<ImportSummary> import_capture(const ImportRequest& request, const BuildRu
     CaptureImport import(request, **writer, rules, progress);
     for (const InputFile& input : *inputs)
         if (Result<void> ok = import.import_file(input); !ok) return tl::unexpected<Error>(ok.error());
+    if (Result<void> ok = import.import_deferred(); !ok) return tl::unexpected<Error>(ok.error());
     if (Result<void> ok = import.check_found(); !ok) return tl::unexpected<Error>(ok.error());
     if (progress.stopped()) return fail(ErrorCode::cancelled, "the import was cancelled", "Nothing was written");
+    if (Result<void> ok = import.derive(); !ok) return tl::unexpected<Error>(ok.error());
     if (Result<void> ok = (*writer)->finish(); !ok) return tl::unexpected<Error>(ok.error());
     import.summary().seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(import.summary());

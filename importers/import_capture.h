@@ -8,15 +8,19 @@
 #include "core/build_source.h"
 #include "core/model.h"
 #include "core/progress.h"
+#include "core/analyse_capture.h"
 #include "core/result.h"
 
 namespace faultline {
 
 struct ImportRequest {
     std::vector<std::string> inputs;  ///< files, folders or "-"
+    std::vector<std::string> logs;    ///< files that are service logs, whatever they look like (--log)
     std::string capture;              ///< the file to write
     bool append = false;
     std::optional<std::int64_t> assign_rank;
+    std::int64_t clock_offset_ns = 0;  ///< added to all times of these inputs
+    std::string time_zone;             ///< of stamps without one: "+08:00", "UTC" or a name of the tz database; empty: found out
 };
 
 struct ImportedSource {
@@ -29,6 +33,7 @@ struct ImportSummary {
     std::vector<ImportedSource> sources;
     BuildSummary counts;  ///< summed over the sources of this import
     LedgerTotals ledger;
+    std::uint64_t requests = 0;  ///< in the capture as a whole
     std::vector<HealthFinding> health;
     double seconds = 0;
 };

@@ -19,6 +19,7 @@ struct ImporterInfo {
     std::string_view title;     ///< for a person
     std::string_view suffixes;  ///< for a file dialog, e.g. "*.json *.json.gz"
     std::string_view clock;     ///< clock domain of its times, in words
+    bool after_traces = false;  ///< read after the other inputs, since its clock is found by comparing with theirs
 };
 
 /// 0 is "not mine", 100 "certainly mine".

@@ -39,12 +39,12 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
 
 }  // namespace
 
-Result<std::vector<InputFile>> list_inputs(const std::vector<std::string>& inputs) {
+Result<std::vector<InputFile>> list_inputs(const std::vector<std::string>& inputs, const std::vector<std::string>& logs) {
     std::vector<InputFile> all;
     for (const std::string& input : inputs) {
         std::error_code ignored;
         if (input == "-" || !fs::is_directory(input, ignored)) {
-            all.push_back({input, false});
+            all.push_back({input, false, false});
             continue;
         }
         Result<std::vector<std::string>> files = files_in(input);
@@ -52,8 +52,9 @@ Result<std::vector<InputFile>> list_inputs(const std::vector<std::string>& input
         if (files->empty())
             return fail(ErrorCode::unusable_input, fmt::format("the folder {} holds no files to import", input),
                         "Give a folder with traces");
-        for (std::string& file : *files) all.push_back({std::move(file), true});
+        for (std::string& file : *files) all.push_back({std::move(file), true, false});
     }
+    for (const std::string& log : logs) all.push_back({log, false, true});
     if (all.empty()) return fail(ErrorCode::wrong_usage, "no input was given", "Name a trace file, a folder, or - for standard input");
     return all;
 }

@@ -2,13 +2,21 @@
 
 #include "importers/kineto/kineto_importer.h"
 #include "importers/known_formats.h"
+#include "importers/nsys/nsys_importer.h"
+#include "importers/service_log/service_log_importer.h"
 
 namespace faultline {
 
 std::span<const Importer* const> importers() noexcept {
     static const KinetoImporter kineto;
-    static const Importer* const all[] = {&kineto};
+    static const NsysImporter nsys;
+    static const Importer* const all[] = {&kineto, &nsys, &service_log_importer()};
     return all;
+}
+
+const Importer& service_log_importer() noexcept {
+    static const ServiceLogImporter service_log;
+    return service_log;
 }
 
 Result<const Importer*> choose_importer(std::string_view head, std::string_view name, std::string_view path) {

@@ -1,0 +1,30 @@
+// What is derived from all sources of a capture together, once they are in the file: requests, aligned logs, verdicts, bubbles, findings.
+//
+// It can be thrown away and derived again (DESIGN §4). Values in, values out; any thread with its own reader.
+#pragma once
+
+#include <vector>
+
+#include "core/analyse_capture.h"
+#include "core/capture_reader.h"
+#include "core/layer_rules.h"
+#include "core/log_alignment.h"
+#include "core/model.h"
+#include "core/progress.h"
+#include "core/request.h"
+#include "core/result.h"
+#include "core/step_verdict.h"
+
+namespace faultline {
+
+struct DerivedRows {
+    std::vector<Request> requests;
+    std::vector<LogAlignment> alignments;  ///< one for each log line, by id
+    CaptureAnalysis analysis;
+    std::vector<HealthFinding> health;  ///< findings about the capture as a whole
+};
+
+[[nodiscard]] Result<DerivedRows> derive_capture(const CaptureReader& capture, const LayerRules& layers, const AnalysisOptions& options,
+                                                 const Progress& progress);
+
+}  // namespace faultline
