@@ -4,9 +4,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/commands/capture_logs.h"
 #include "app/commands/command.h"
 #include "core/call_chain.h"
 #include "core/layer_rules.h"
+#include "core/request_projection.h"
 #include "core/span_table_store.h"
 
 namespace faultline {
@@ -18,6 +20,7 @@ using Json = nlohmann::ordered_json;
 struct ChainCommandOptions {
     std::string capture;
     std::int64_t step = 0;
+    std::optional<std::string> request;
     ChainOptions chain;
     bool json = false;
 };
@@ -43,7 +46,16 @@ std::optional<SpanId> parent_of(const CallChain& chain, const ChainNode& node) {
     return chain.nodes[static_cast<std::size_t>(node.parent)].span;
 }
 
-Json chain_json(const CaptureReader& capture, const CallChain& chain) {
+/// What is shown: the tree, of one request where it was asked for, and the log lines that belong to it.
+struct ShownChain {
+    CallChain chain;
+    std::optional<std::string> request;
+    CaptureLogs capture_logs;  ///< what `logs` points into
+    std::vector<ShownLine> logs;
+};
+
+Json chain_json(const CaptureReader& capture, const ShownChain& shown) {
+    const CallChain& chain = shown.chain;
     Json nodes = Json::array();
     for (const ChainNode& node : chain.nodes) {
         const std::optional<SpanId> parent = parent_of(chain, node);
@@ -60,7 +72,10 @@ Json chain_json(const CaptureReader& capture, const CallChain& chain) {
                              {"stream", json_or_null(place.stream)},
                              {"correlation", json_or_null(node.correlation)}});
     }
-    return {{"step", index_of(chain.step.id)}, {"request", nullptr}, {"nodes", nodes}, {"logs", Json::array()}};
+    return {{"step", index_of(chain.step.id)},
+            {"request", shown.request ? Json(*shown.request) : Json(nullptr)},
+            {"nodes", nodes},
+            {"logs", json_of(shown.logs)}};
 }
 
 std::string step_line(const Step& step) {
@@ -73,8 +88,10 @@ std::string step_line(const Step& step) {
     return line + "\n";
 }
 
-void print_text(const CommandIo& io, const CaptureReader& capture, const CallChain& chain) {
-    print(io, step_line(chain.step));
+void describe(const CommandIo& io, const CaptureReader& capture, const ShownChain& shown) {
+    const CallChain& chain = shown.chain;
+    print_text(io, step_line(chain.step));
+    if (shown.request) print_text(io, fmt::format("as request {} sees it\n", *shown.request));
     std::vector<std::size_t> depths(chain.nodes.size(), 0);
     for (std::size_t i = 0; i < chain.nodes.size(); ++i) {
         const ChainNode& node = chain.nodes[i];
@@ -83,21 +100,42 @@ void print_text(const CommandIo& io, const CaptureReader& capture, const CallCha
         const std::string where =
             place.device ? fmt::format(" on device {}{}", *place.device, place.stream ? fmt::format(" stream {}", *place.stream) : "") : "";
         const std::string_view layer = layer_class_name(node.layer);
-        print(io, fmt::format("{}{} [{}] at {} for {}{}\n", std::string(2 * (depths[i] + 1), ' '), capture.name(node.name),
-                              layer.empty() ? kind_name(node.kind) : layer, node.start, duration_text(node.duration), where));
+        print_text(io, fmt::format("{}{} [{}] at {} for {}{}\n", std::string(2 * (depths[i] + 1), ' '), capture.name(node.name),
+                                   layer.empty() ? kind_name(node.kind) : layer, node.start, duration_text(node.duration), where));
     }
+    if (!shown.logs.empty())
+        print_text(io, fmt::format("{} log {}\n{}", shown.logs.size(), shown.logs.size() == 1 ? "line" : "lines", table_of(shown.logs, 2)));
+}
+
+Result<ShownChain> read_chain(const CaptureReader& capture, const ChainCommandOptions& options) {
+    const LayerRules layers = LayerRules::built_in();
+    Result<CallChain> chain = step_chain(capture, layers, StepId{options.step}, options.chain);
+    if (!chain) return tl::unexpected<Error>(chain.error());
+    Result<CaptureLogs> logs = read_capture_logs(capture);
+    if (!logs) return tl::unexpected<Error>(logs.error());
+    const auto request = asked_request(*logs, options.request);
+    if (!request) return tl::unexpected<Error>(request.error());
+    ShownChain shown;
+    if (*request) {
+        chain = project_chain(*chain, logs->requests[**request], logs->mentions);
+        if (!chain) return tl::unexpected<Error>(chain.error());
+        shown.request = logs->requests[**request].name;
+    }
+    shown.logs = lines_of(*logs, chain->step, *request);
+    shown.chain = std::move(*chain);
+    shown.capture_logs = std::move(*logs);  // the lines stay where they are
+    return shown;
 }
 
 int run_chain(const ChainCommandOptions& options, const CommandIo& io) {
     const auto capture = CaptureReader::open(options.capture);
     if (!capture) return report_failure(io, capture.error());
-    const LayerRules layers = LayerRules::built_in();
-    const auto chain = step_chain(**capture, layers, StepId{options.step}, options.chain);
+    const auto chain = read_chain(**capture, options);
     if (!chain) return report_failure(io, chain.error());
     if (options.json)
         print_json(io, chain_json(**capture, *chain));
     else
-        print_text(io, **capture, *chain);
+        describe(io, **capture, *chain);
     return finish_output(io);
 }
 
@@ -110,7 +148,12 @@ void add_chain_command(CLI::App& program, CommandAction& action) {
     command->add_option("CAPTURE", options->capture, "A .faultline file")->required();
     command->add_option("--step", options->step, "The id of the step (see: query CAPTURE \"SELECT id, name FROM steps\")")
         ->type_name("ID")
+        ->check(check_whole_number)
         ->required();
+    command
+        ->add_option("--request", options->request,
+                     "The tree and the log lines as this request sees them: without what belongs to others only")
+        ->type_name("RID");
     command->add_flag("--python", options->chain.python, "Keep Python frames");
     command->add_flag("--json", options->json, "Answer with one JSON document");
     command->callback([options, &action] { action = [options](const CommandIo& io) { return run_chain(*options, io); }; });
