@@ -49,7 +49,7 @@ bool write(const QString& path, const std::function<void(SourceBuilder&, ImportL
     fill(source, ledger);
     const StepGrammar grammar = StepGrammar::built_in();
     const LayerRules layers = LayerRules::built_in();
-    return build_source(source, **writer, ledger, {grammar, layers}, {}) && (*writer)->finish();
+    return build_source(source, **writer, ledger, {grammar, layers, RequestRules::built_in()}, {}) && (*writer)->finish();
 }
 
 }  // namespace
@@ -81,15 +81,9 @@ std::shared_ptr<const LoadedCapture> load(const QString& path) {
     auto capture = std::make_shared<LoadedCapture>();
     capture->path = path.toStdString();
     capture->reader = std::move(*reader);
-    auto steps = capture->reader->steps();
-    auto ledger = capture->reader->ledger();
-    auto health = capture->reader->health();
     auto index = SpanIndex::build(*capture->reader);
     auto launches = LaunchIndex::build(*capture->reader);
-    if (!steps || !ledger || !health || !index || !launches) return nullptr;
-    capture->steps = std::move(*steps);
-    capture->ledger = std::move(*ledger);
-    capture->health = std::move(*health);
+    if (!load_rows(*capture->reader, *capture) || !index || !launches) return nullptr;
     capture->index = std::move(*index);
     capture->launches = std::move(*launches);
     return capture;
