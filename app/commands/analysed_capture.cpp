@@ -1,0 +1,36 @@
+#include "app/commands/analysed_capture.h"
+
+#include <iterator>
+#include <utility>
+
+namespace faultline {
+
+namespace {
+
+template <class T>
+Result<void> take(Result<T> from, T& into) {
+    if (!from) return tl::unexpected<Error>(from.error());
+    into = std::move(*from);
+    return {};
+}
+
+}  // namespace
+
+Result<AnalysedCapture> open_analysed_capture(const std::string& path) {
+    auto reader = CaptureReader::open(path);
+    if (!reader) return tl::unexpected<Error>(reader.error());
+    AnalysedCapture out;
+    out.reader = std::move(*reader);
+    CaptureAnalysis analysis;
+    if (auto ok = take(out.reader->steps(), out.steps); !ok) return tl::unexpected<Error>(ok.error());
+    if (auto ok = take(out.reader->analysis(), analysis); !ok) return tl::unexpected<Error>(ok.error());
+    if (auto ok = take(out.reader->logs(), out.logs); !ok) return tl::unexpected<Error>(ok.error());
+    if (auto ok = take(out.reader->requests(), out.requests); !ok) return tl::unexpected<Error>(ok.error());
+    std::move(analysis.stalls.begin(), analysis.stalls.end(), std::back_inserter(out.steps));
+    out.verdicts = std::move(analysis.verdicts);
+    out.bubbles = std::move(analysis.bubbles);
+    out.rooflines = std::move(analysis.rooflines);
+    return out;
+}
+
+}  // namespace faultline

@@ -1,0 +1,29 @@
+// An opened capture with everything that was derived from it: what the questions about one step start from.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/capture_reader.h"
+#include "core/layer_rules.h"
+#include "core/step_evidence.h"
+
+namespace faultline {
+
+struct AnalysedCapture {
+    std::unique_ptr<CaptureReader> reader;
+    LayerRules layers = LayerRules::built_in();
+    std::vector<Step> steps;  ///< then the stalls
+    std::vector<StepVerdict> verdicts;
+    std::vector<Bubble> bubbles;
+    std::vector<RooflineLine> rooflines;
+    std::vector<LogLine> logs;
+    std::vector<Request> requests;
+
+    [[nodiscard]] DiagnosisInput input() const { return {*reader, layers, steps, verdicts, bubbles, logs, requests}; }
+};
+
+[[nodiscard]] Result<AnalysedCapture> open_analysed_capture(const std::string& path);
+
+}  // namespace faultline
