@@ -54,6 +54,12 @@ Actions::Actions(QWidget* window) : QObject(window), window_(window) {
     to_launch = add(tr("To the &launch, or outwards"), {QKeySequence(Qt::Key_BracketLeft), QKeySequence(Qt::ALT | Qt::Key_Up)});
     to_launched = add(tr("To what it la&unched"), {QKeySequence(Qt::Key_BracketRight), QKeySequence(Qt::ALT | Qt::Key_Down)});
 
+    next_outlier = add(tr("Next &outlier"), {QKeySequence(Qt::Key_N)});
+    previous_outlier = add(tr("Previous o&utlier"), {QKeySequence(Qt::SHIFT | Qt::Key_N)});
+    diagnose = add(tr("&Diagnose the step"), {QKeySequence(Qt::CTRL | Qt::Key_D)});
+    show_log = add(tr("Show the &log"), {QKeySequence(Qt::CTRL | Qt::Key_L)});
+    show_roofline = add(tr("Show the &roofline"), {QKeySequence(Qt::CTRL | Qt::Key_R)});
+
     capture_help = add(tr("&How to capture"), {QKeySequence(Qt::Key_F1)}, QStringLiteral("help"));
     keys = add(tr("&Keys"), {QKeySequence(Qt::Key_Question), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Slash),
                              QKeySequence(Qt::CTRL | Qt::Key_Question)});
@@ -103,9 +109,11 @@ void Actions::fill(QMenuBar* bar) {
     QMenu* go = bar->addMenu(tr("&Go"));
     go->addActions({back, forward, whole, zoom_selection});
     go->addSeparator();
+    go->addActions({next_outlier, previous_outlier});
     go->addActions({previous_step, next_step});
     go->addSeparator();
     go->addActions({to_launch, to_launched});
+    bar->addMenu(tr("&Analyse"))->addActions({diagnose, show_roofline, show_log});
     QMenu* help = bar->addMenu(tr("&Help"));
     help->addActions({capture_help, keys});
     help->addSeparator();
@@ -122,6 +130,7 @@ std::vector<Actions::Section> Actions::sections() const {
     return {
         {tr("Files"), {open, import, close, quit}},
         {tr("Going about"), {back, forward, whole, zoom_selection, next_step, previous_step, to_launch, to_launched}},
+        {tr("Analysis"), {next_outlier, previous_outlier, diagnose, show_roofline, show_log}},
         {tr("Window"), {toggle_left, toggle_right, toggle_bottom, larger, smaller, usual_size, full_screen}},
         {tr("Selection and help"), {clear_selection, copy_name, capture_help, keys}},
     };

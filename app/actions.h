@@ -24,6 +24,7 @@ public:
     QAction *toggle_left, *toggle_bottom, *toggle_right, *findings, *larger, *smaller, *usual_size, *full_screen, *reset_layout;
     QAction *theme_system, *theme_light, *theme_dark;
     QAction *back, *forward, *whole, *zoom_selection, *next_step, *previous_step, *to_launch, *to_launched;
+    QAction *next_outlier, *previous_outlier, *diagnose, *show_log, *show_roofline;
     QAction *capture_help, *keys, *about;
 
     /// Filled by the window.

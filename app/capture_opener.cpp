@@ -1,8 +1,10 @@
 #include "app/capture_opener.h"
 
 #include <QFile>
+#include <QFileDialog>
 #include <QFileInfo>
 
+#include "app/import_plan.h"
 #include "app/open_capture.h"
 
 namespace faultline {
@@ -41,20 +43,34 @@ void CaptureOpener::load(const QString& path) {
         });
 }
 
+ImportDialog& CaptureOpener::dialog() {
+    if (dialog_) return *dialog_;
+    dialog_ = new ImportDialog(window_);
+    dialog_->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog_, &ImportDialog::open_existing, this, &CaptureOpener::load);
+    connect(dialog_, &ImportDialog::imported, this, [this](const ImportSummary& summary) {
+        Q_EMIT imported(summary);
+        load(QFile::decodeName(QByteArray::fromStdString(summary.capture)));
+    });
+    return *dialog_;
+}
+
 void CaptureOpener::import(const QStringList& inputs, bool at_once) {
-    if (!dialog_) {
-        dialog_ = new ImportDialog(window_);
-        dialog_->setAttribute(Qt::WA_DeleteOnClose);
-        connect(dialog_, &ImportDialog::open_existing, this, &CaptureOpener::load);
-        connect(dialog_, &ImportDialog::imported, this, [this](const ImportSummary& summary) {
-            Q_EMIT imported(summary);
-            load(QFile::decodeName(QByteArray::fromStdString(summary.capture)));
-        });
-    }
-    if (!inputs.isEmpty()) dialog_->set_inputs(inputs, at_once);
-    dialog_->show();
-    dialog_->raise();
-    dialog_->activateWindow();
+    ImportDialog& shown = dialog();
+    if (!inputs.isEmpty()) shown.set_inputs(inputs, at_once);
+    shown.show();
+    shown.raise();
+    shown.activateWindow();
+}
+
+void CaptureOpener::add_log() {
+    if (session_->capture() == nullptr || dialog().running()) return import({});
+    const QString capture = QFile::decodeName(QByteArray::fromStdString(session_->capture()->path));
+    const QStringList logs = QFileDialog::getOpenFileNames(window_, tr("Add logs"), QFileInfo(capture).absolutePath(), log_filters());
+    if (logs.isEmpty()) return;
+    dialog().append_to(capture);
+    dialog().add_logs(logs);
+    import({});
 }
 
 }  // namespace faultline

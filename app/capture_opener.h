@@ -27,6 +27,8 @@ public Q_SLOTS:
     void load(const QString& path);
     /// Shows the import dialog; with `at_once` it starts where nothing has to be asked.
     void import(const QStringList& inputs, bool at_once = false);
+    /// Asks for logs and adds them to the open capture.
+    void add_log();
 
 Q_SIGNALS:
     void loading_started(const QString& path);
@@ -36,6 +38,8 @@ Q_SIGNALS:
     void left_out(const QString& sentence);                  ///< something that was given is not used, and why
 
 private:
+    ImportDialog& dialog();
+
     Session* session_;
     QWidget* window_;
     Job job_;

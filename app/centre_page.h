@@ -1,6 +1,7 @@
 // The middle of the window with a capture in it: the findings about it over the timeline.
 #pragma once
 
+#include <QSet>
 #include <QWidget>
 
 #include "views/session.h"
@@ -19,6 +20,9 @@ public:
     void show_findings();
 
 private:
+    void show_remaining();
+
+    QSet<QString> dismissed_;  ///< "capture\ncode": a finding that was read does not come back with the same capture
     Session* session_;
     BannerStack* banners_;
     QWidget* timeline_;

@@ -1,11 +1,10 @@
 #include "app/import_dialog.h"
 
-#include <QDialogButtonBox>
+#include <QComboBox>
 #include <QDir>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QLocale>
@@ -20,7 +19,6 @@
 #include "core/layer_rules.h"
 #include "core/step_grammar.h"
 #include "views/banner.h"
-#include "views/empty_label.h"
 #include "views/format.h"
 
 namespace faultline {
@@ -34,7 +32,7 @@ using ImportResult = Result<ImportSummary>;
 ImportResult run_import(const ImportRequest& request, const Progress& progress) {
     const StepGrammar grammar = StepGrammar::built_in();
     const LayerRules layers = LayerRules::built_in();
-    return import_capture(request, BuildRules{grammar, layers}, progress);
+    return import_capture(request, BuildRules{grammar, layers, RequestRules::built_in()}, progress);
 }
 
 QString phase_words(ImportPhase phase) {
@@ -44,6 +42,7 @@ QString phase_words(ImportPhase phase) {
         case ImportPhase::binding: return ImportDialog::tr("Binding kernels to their launches");
         case ImportPhase::steps: return ImportDialog::tr("Looking for steps");
         case ImportPhase::writing: return ImportDialog::tr("Writing the capture");
+        case ImportPhase::analysis: return ImportDialog::tr("Aligning logs and judging steps");
     }
     return {};
 }
@@ -67,119 +66,11 @@ ImportDialog::ImportDialog(QWidget* parent) : QDialog(parent) {
     resize(680, 440);
 }
 
-void ImportDialog::build() {
-    banners_ = new BannerStack(this);
-    choosing_ = new QWidget(this);
-    auto* choose = new QVBoxLayout(choosing_);
-    choose->setContentsMargins(0, 0, 0, 0);
-    choose->setSpacing(10);
-    choose->addWidget(build_inputs(), 1);
-    choose->addWidget(build_target());
-    progress_ = build_progress();
-
-    auto* buttons = new QDialogButtonBox(this);
-    existing_ = buttons->addButton(tr("Open the existing capture"), QDialogButtonBox::ActionRole);
-    start_ = buttons->addButton(tr("Import"), QDialogButtonBox::AcceptRole);
-    cancel_ = buttons->addButton(QDialogButtonBox::Cancel);
-    start_->setDefault(true);
-    connect(start_, &QPushButton::clicked, this, &ImportDialog::start);
-    connect(cancel_, &QPushButton::clicked, this, &ImportDialog::reject);
-    connect(existing_, &QPushButton::clicked, this, [this] {
-        Q_EMIT open_existing(target());
-        QDialog::accept();
-    });
-
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(16, 16, 16, 14);
-    column->setSpacing(12);
-    column->addWidget(banners_);
-    column->addWidget(choosing_, 1);
-    column->addWidget(progress_);
-    column->addWidget(buttons);
-}
-
-QWidget* ImportDialog::build_inputs() {
-    auto* box = new QWidget(this);
-    inputs_ = new QTreeWidget(box);
-    inputs_->setAccessibleName(tr("Files to import"));
-    inputs_->setHeaderLabels({tr("Input"), tr("Format"), tr("Size")});
-    inputs_->setRootIsDecorated(false);
-    inputs_->setUniformRowHeights(true);
-    inputs_->setTextElideMode(Qt::ElideMiddle);
-    inputs_->setSelectionMode(QAbstractItemView::ExtendedSelection);
-    inputs_->header()->setStretchLastSection(false);
-    inputs_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
-    inputs_->header()->resizeSection(1, 270);
-    inputs_->header()->resizeSection(2, 90);
-    inputs_->setFrameShape(QFrame::StyledPanel);
-    inputs_hint_ = empty_label(inputs_->viewport());
-    inputs_hint_->setText(tr("Drop traces or a folder here, or add them below."));
-    inputs_hint_->setAttribute(Qt::WA_TransparentForMouseEvents);
-    (new QVBoxLayout(inputs_->viewport()))->addWidget(inputs_hint_);
-    auto* files = new QPushButton(tr("Add &files…"), box);
-    auto* folder = new QPushButton(tr("Add f&older…"), box);
-    auto* remove = new QPushButton(tr("&Remove"), box);
-    for (QPushButton* button : {files, folder, remove}) button->setAutoDefault(false);
-    connect(files, &QPushButton::clicked, this, &ImportDialog::choose_files);
-    connect(folder, &QPushButton::clicked, this, &ImportDialog::choose_folder);
-    connect(remove, &QPushButton::clicked, this, &ImportDialog::remove_chosen);
-    auto* row = new QHBoxLayout;
-    row->addWidget(files);
-    row->addWidget(folder);
-    row->addWidget(remove);
-    row->addStretch(1);
-    auto* column = new QVBoxLayout(box);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(inputs_, 1);
-    column->addLayout(row);
-    return box;
-}
-
-QWidget* ImportDialog::build_target() {
-    auto* box = new QWidget(this);
-    target_ = new QLineEdit(box);
-    auto* label = new QLabel(tr("&Write the capture to"), box);
-    label->setBuddy(target_);
-    auto* choose = new QPushButton(tr("&Choose…"), box);
-    choose->setAutoDefault(false);
-    target_note_ = new QLabel(box);
-    target_note_->setWordWrap(true);
-    target_note_->setForegroundRole(QPalette::PlaceholderText);
-    connect(choose, &QPushButton::clicked, this, &ImportDialog::choose_target);
-    connect(target_, &QLineEdit::textEdited, this, [this] { target_is_ours_ = false; });
-    connect(target_, &QLineEdit::textChanged, this, &ImportDialog::take_state);
-    auto* row = new QHBoxLayout;
-    row->addWidget(target_, 1);
-    row->addWidget(choose);
-    auto* column = new QVBoxLayout(box);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(5);
-    column->addWidget(label);
-    column->addLayout(row);
-    column->addWidget(target_note_);
-    return box;
-}
-
-QWidget* ImportDialog::build_progress() {
-    auto* box = new QWidget(this);
-    phase_ = new QLabel(box);
-    bar_ = new QProgressBar(box);
-    bar_->setTextVisible(false);
-    bar_->setAccessibleName(tr("Progress of the import"));
-    figures_ = new QLabel(box);
-    figures_->setForegroundRole(QPalette::PlaceholderText);
-    auto* column = new QVBoxLayout(box);
-    column->setContentsMargins(0, 8, 0, 8);
-    column->setSpacing(8);
-    column->addWidget(phase_);
-    column->addWidget(bar_);
-    column->addWidget(figures_);
-    return box;
-}
-
 void ImportDialog::set_inputs(const QStringList& paths, bool at_once) {
     if (running()) return;
     paths_.clear();
+    logs_.clear();
+    append_ = false;
     for (const QString& path : paths) paths_ += QFileInfo(path).absoluteFilePath();
     paths_.removeDuplicates();
     target_is_ours_ = true;
@@ -207,7 +98,7 @@ void ImportDialog::sniff(bool at_once) {
     }
     plan_.clear();
     take_state();
-    sniffing_.start<std::vector<PlannedInput>>([paths = paths_](const Progress&) { return plan_inputs(paths); }, this,
+    sniffing_.start<std::vector<PlannedInput>>([paths = paths_, logs = logs_](const Progress&) { return plan_inputs(paths, logs); }, this,
                                                [this, at_once](std::vector<PlannedInput> plan) { show_plan(std::move(plan), at_once); });
 }
 
@@ -225,12 +116,32 @@ void ImportDialog::show_plan(std::vector<PlannedInput> plan, bool at_once) {
             banners_->add(Severity::error, QFileInfo(input.path).fileName() + QStringLiteral(": ") + input.trouble, input.path);
     }
     take_state();
-    if (at_once && can_start() && !QFileInfo::exists(target())) start();
+    if (at_once && can_start() && (append_ || !QFileInfo::exists(target()))) start();
 }
 
 void ImportDialog::choose_files() {
     add_inputs(QFileDialog::getOpenFileNames(this, tr("Add files"), paths_.isEmpty() ? QString() : QFileInfo(paths_.front()).absolutePath(),
-                                             tr("Traces (*.json *.json.gz *.gz);;All files (*)")));
+                                             import_filters()));
+}
+
+void ImportDialog::choose_logs() {
+    add_logs(QFileDialog::getOpenFileNames(this, tr("Add logs"), paths_.isEmpty() ? QString() : QFileInfo(paths_.front()).absolutePath(),
+                                           log_filters()));
+}
+
+void ImportDialog::add_logs(const QStringList& paths) {
+    if (running()) return;
+    for (const QString& path : paths) logs_ += QFileInfo(path).absoluteFilePath();
+    logs_.removeDuplicates();
+    add_inputs(paths);
+}
+
+void ImportDialog::set_time_zone(const QString& zone) { zone_->setEditText(zone); }
+
+void ImportDialog::append_to(const QString& capture) {
+    set_inputs({});
+    append_ = true;
+    set_target(capture);
 }
 
 void ImportDialog::choose_folder() {
@@ -270,17 +181,24 @@ bool ImportDialog::can_start() const {
 
 void ImportDialog::take_state() {
     const bool runs = running();
-    const bool exists = !target().isEmpty() && QFileInfo::exists(target());
+    const bool exists = !append_ && !target().isEmpty() && QFileInfo::exists(target());
+    zone_box_->setVisible(
+        std::any_of(plan_.begin(), plan_.end(), [](const PlannedInput& i) { return i.log || QFileInfo(i.path).isDir(); }));
+    target_->setReadOnly(append_);
+    choose_target_->setVisible(!append_);
+    setWindowTitle(append_ ? tr("Add to the capture") : tr("Import"));
     choosing_->setEnabled(!runs);
     inputs_hint_->setVisible(paths_.isEmpty());
     progress_->setVisible(runs);
     start_->setVisible(!runs);
     start_->setEnabled(can_start());
-    start_->setText(exists ? tr("Import again and replace") : tr("Import"));
+    start_->setText(append_ ? tr("Add") : exists ? tr("Import again and replace") : tr("Import"));
     existing_->setVisible(exists && !runs);
     cancel_->setText(runs ? tr("Cancel the import") : tr("Close"));
     cancel_->setEnabled(true);
-    if (exists)
+    if (append_)
+        target_note_->setText(tr("What is added joins the sources of this capture, and its steps are judged again."));
+    else if (exists)
         target_note_->setText(
             tr("This capture exists already (%1).").arg(QLocale().toString(QFileInfo(target()).lastModified(), QLocale::ShortFormat)));
     else if (target_note_->property("elsewhere").toBool())
@@ -290,13 +208,23 @@ void ImportDialog::take_state() {
         target_note_->setText(paths_.isEmpty() ? QString() : tr("The inputs stay as they are."));
 }
 
+ImportRequest ImportDialog::request() const {
+    ImportRequest request;
+    for (const PlannedInput& input : plan_) {
+        if (!input.usable()) continue;
+        (logs_.contains(input.path) ? request.logs : request.inputs).push_back(QFile::encodeName(input.path).toStdString());
+    }
+    request.capture = QFile::encodeName(target()).toStdString();
+    request.append = append_;
+    const QString zone = zone_->currentText().trimmed();
+    if (zone != zone_->itemText(0)) request.time_zone = zone.toStdString();
+    return request;
+}
+
 void ImportDialog::start() {
     if (!can_start()) return;
     banners_->clear();
-    ImportRequest request;
-    for (const PlannedInput& input : plan_)
-        if (input.usable()) request.inputs.push_back(QFile::encodeName(input.path).toStdString());
-    request.capture = QFile::encodeName(target()).toStdString();
+    ImportRequest request = this->request();
     QDir().mkpath(QFileInfo(target()).absolutePath());
     phase_->setText(phase_words(ImportPhase::reading));
     bar_->setRange(0, 0);

@@ -10,6 +10,7 @@
 #include "importers/import_capture.h"
 #include "views/job.h"
 
+class QComboBox;
 class QLabel;
 class QLineEdit;
 class QProgressBar;
@@ -28,6 +29,13 @@ public:
     /// and nothing would be replaced.
     void set_inputs(const QStringList& paths, bool at_once = false);
     void set_target(const QString& path);
+    /// The inputs are added to this capture instead of making a new one.
+    void append_to(const QString& capture);
+    /// Adds service logs, whatever they look like.
+    void add_logs(const QStringList& paths);
+    void set_time_zone(const QString& zone);
+    /// What would be imported, as it stands now.
+    [[nodiscard]] ImportRequest request() const;
     [[nodiscard]] QString target() const;
     [[nodiscard]] bool running() const { return import_.running(); }
     [[nodiscard]] BannerStack* banners() const { return banners_; }
@@ -50,11 +58,13 @@ private:
     void build();
     QWidget* build_inputs();
     QWidget* build_target();
+    QWidget* build_zone();
     QWidget* build_progress();
     void add_inputs(const QStringList& paths);
     void sniff(bool at_once);
     void show_plan(std::vector<PlannedInput> plan, bool at_once);
     void choose_files();
+    void choose_logs();
     void choose_folder();
     void choose_target();
     void remove_chosen();
@@ -66,6 +76,8 @@ private:
     Job sniffing_;
     Job import_;
     QStringList paths_;
+    QStringList logs_;  ///< those of paths_ that were named as logs
+    bool append_ = false;
     std::vector<PlannedInput> plan_;
     bool target_is_ours_ = true;  ///< the target was proposed, not chosen
     QElapsedTimer clock_;
@@ -74,6 +86,9 @@ private:
     BannerStack* banners_ = nullptr;
     QTreeWidget* inputs_ = nullptr;
     QLabel* inputs_hint_ = nullptr;
+    QWidget* zone_box_ = nullptr;
+    QComboBox* zone_ = nullptr;
+    QPushButton* choose_target_ = nullptr;
     QLineEdit* target_ = nullptr;
     QLabel* target_note_ = nullptr;
     QWidget* choosing_ = nullptr;

@@ -13,11 +13,19 @@ struct PlannedInput {
     QString format;   ///< title of the importer; empty where none knows it
     QString trouble;  ///< why it cannot be imported; empty where it can
     qint64 bytes = 0;
+    bool log = false;  ///< a service log: read after the traces
     [[nodiscard]] bool usable() const { return trouble.isEmpty(); }
 };
 
-/// Sniffs each input by content; a folder counts as one input. Reads the first bytes of each: any thread, not the GUI's.
-[[nodiscard]] std::vector<PlannedInput> plan_inputs(const QStringList& paths);
+/// Sniffs each input by content; a folder counts as one input, and `logs` are service logs whatever they look like. Reads the first bytes
+/// of each: any thread, not the GUI's.
+[[nodiscard]] std::vector<PlannedInput> plan_inputs(const QStringList& paths, const QStringList& logs = {});
+
+/// Filters of a file dialog, from what the importers say of themselves: everything that can be read first, then each format.
+[[nodiscard]] QString import_filters();
+/// The same, with captures.
+[[nodiscard]] QString open_filters();
+[[nodiscard]] QString log_filters();
 
 struct PlannedTarget {
     QString path;

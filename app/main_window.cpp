@@ -11,6 +11,7 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QStackedWidget>
+#include <QTableView>
 #include <QToolBar>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -21,21 +22,22 @@
 #include "app/capture_opener.h"
 #include "app/centre_page.h"
 #include "app/help_dialogs.h"
+#include "app/import_plan.h"
 #include "app/status_line.h"
 #include "views/banner.h"
 #include "views/empty_label.h"
 #include "views/icon.h"
 #include "views/inspector/inspector.h"
 #include "views/inspector/selection_page.h"
-#include "views/ledger/ledger_view.h"
+#include "views/logs/log_dock.h"
+#include "views/roofline/roofline_plot.h"
+#include "views/roofline/roofline_view.h"
 #include "views/steps/step_list.h"
 #include "views/welcome/welcome_page.h"
 
 namespace faultline {
 
 namespace {
-
-constexpr int kLayoutVersion = 1;
 
 QStringList local_files(const QMimeData* data) {
     QStringList paths;
@@ -72,10 +74,13 @@ MainWindow::MainWindow(const QString& sample, QWidget* parent)
     connect_view();
     connect_go();
     connect_opener();
+    connect_docks();
+    connect_analysis();
     connect(session_, &Session::capture_changed, this, &MainWindow::take_state);
     connect(session_, &Session::range_changed, this, &MainWindow::take_state);
     connect(session_, &Session::selection_changed, this, &MainWindow::take_state);
     connect(session_, &Session::marked_changed, this, &MainWindow::take_state);
+    connect(session_, &Session::log_changed, this, &MainWindow::take_state);
     restore_window();
     fill_recent();
     take_state();
@@ -83,7 +88,7 @@ MainWindow::MainWindow(const QString& sample, QWidget* parent)
 
 MainWindow::~MainWindow() {
     // The docks hide as they go, and there is no window left then to take notice.
-    for (QDockWidget* dock : {steps_dock_, inspector_dock_, ledger_dock_}) dock->disconnect(this);
+    for (QDockWidget* dock : {steps_dock_, inspector_dock_, ledger_dock_, log_dock_, roofline_dock_}) dock->disconnect(this);
 }
 
 void MainWindow::build_centre() {
@@ -110,43 +115,13 @@ void MainWindow::build_centre() {
     welcome_->setFocus();
 }
 
-QDockWidget* MainWindow::add_dock(const QString& name, const QString& title, QWidget* view, Qt::DockWidgetArea area) {
-    auto* dock = new QDockWidget(title, this);
-    dock->setObjectName(name);
-    dock->setWidget(view);
-    addDockWidget(area, dock);
-    actions_->docks_menu->addAction(dock->toggleViewAction());
-    connect(dock, &QDockWidget::visibilityChanged, this, &MainWindow::take_state);
-    return dock;
-}
-
-void MainWindow::build_docks() {
-    setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
-    setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
-    steps_ = new StepList(session_);
-    inspector_ = new Inspector(session_);
-    ledger_ = new LedgerView(session_);
-    steps_dock_ = add_dock(QStringLiteral("steps"), tr("Steps"), steps_, Qt::LeftDockWidgetArea);
-    inspector_dock_ = add_dock(QStringLiteral("inspector"), tr("Inspector"), inspector_, Qt::RightDockWidgetArea);
-    ledger_dock_ = add_dock(QStringLiteral("ledger"), tr("Import ledger"), ledger_, Qt::BottomDockWidgetArea);
-    ledger_dock_->hide();
-}
-
-void MainWindow::restore_window() {
-    resize(1440, 900);
-    usual_layout_ = saveState(kLayoutVersion);
-    restoreGeometry(settings_.geometry());
-    restoreState(settings_.layout(), kLayoutVersion);
-}
-
 void MainWindow::open_paths(const QStringList& paths) {
     if (!paths.isEmpty()) opener_->open(paths);
 }
 
 void MainWindow::choose_to_open() {
     const QString folder = settings_.recent().isEmpty() ? QString() : QFileInfo(settings_.recent().front()).absolutePath();
-    open_paths(QFileDialog::getOpenFileNames(this, tr("Open"), folder,
-                                             tr("Captures and traces (*.faultline *.json *.json.gz *.gz);;All files (*)")));
+    open_paths(QFileDialog::getOpenFileNames(this, tr("Open"), folder, open_filters()));
 }
 
 void MainWindow::connect_files() {
@@ -169,9 +144,11 @@ void MainWindow::connect_edit() {
     connect(actions_->copy_name, &QAction::triggered, this,
             [this] { QApplication::clipboard()->setText(inspector_->selection_page()->name()); });
     connect(actions_->clear_selection, &QAction::triggered, this, [this] {
-        // The selection first, the mark with the next press.
-        if (session_->selected_span() || session_->selected_step())
+        // The selection first, the log line and the mark with the next presses.
+        if (session_->selected_span() || session_->selected_step() || session_->selected_request())
             session_->select_span(std::nullopt);
+        else if (session_->selected_log())
+            session_->select_log(std::nullopt);
         else
             session_->set_marked(std::nullopt);
     });
@@ -187,10 +164,7 @@ void MainWindow::connect_view() {
     connect(actions_->usual_size, &QAction::triggered, this, [this] { change_text_size(0); });
     connect(actions_->full_screen, &QAction::triggered, this,
             [this](bool on) { setWindowState(on ? windowState() | Qt::WindowFullScreen : windowState() & ~Qt::WindowFullScreen); });
-    connect(actions_->reset_layout, &QAction::triggered, this, [this] {
-        settings_.forget_window();
-        restoreState(usual_layout_, kLayoutVersion);
-    });
+    connect(actions_->reset_layout, &QAction::triggered, this, &MainWindow::reset_layout);
     connect(actions_->theme_system, &QAction::triggered, this, [this] { set_theme(Theme::system); });
     connect(actions_->theme_light, &QAction::triggered, this, [this] { set_theme(Theme::light); });
     connect(actions_->theme_dark, &QAction::triggered, this, [this] { set_theme(Theme::dark); });
@@ -210,6 +184,24 @@ void MainWindow::connect_go() {
     connect(actions_->previous_step, &QAction::triggered, this, [this] { steps_->choose_neighbour(-1); });
     connect(actions_->to_launch, &QAction::triggered, this, [this] { follow_launch(true); });
     connect(actions_->to_launched, &QAction::triggered, this, [this] { follow_launch(false); });
+}
+
+void MainWindow::connect_analysis() {
+    connect(actions_->next_outlier, &QAction::triggered, this, [this] { steps_->choose_outlier(1); });
+    connect(actions_->previous_outlier, &QAction::triggered, this, [this] { steps_->choose_outlier(-1); });
+    connect(actions_->diagnose, &QAction::triggered, this, [this] {
+        inspector_dock_->show();
+        inspector_dock_->raise();
+        inspector_->show_verdict();
+    });
+    connect(actions_->show_log, &QAction::triggered, this, [this] {
+        show_log();
+        log_->table()->setFocus();
+    });
+    connect(actions_->show_roofline, &QAction::triggered, this, [this] {
+        show_roofline();
+        roofline_->plot()->setFocus();
+    });
 }
 
 void MainWindow::connect_opener() {
@@ -236,16 +228,15 @@ void MainWindow::show_opened(const QString& path) {
     fill_recent();
     pages_->setCurrentWidget(centre_);
     const TimeRange last = settings_.last_range(path);
-    if (!last.empty()) session_->set_range(last);
+    if (!last.empty())
+        session_->set_range(last);
+    else if (const auto worst = steps_->worst())
+        session_->select_step(worst);  // what most people came for; "whole capture" is one key away
     if (!left_out_.isEmpty()) notices_->add(Severity::info, std::exchange(left_out_, {}));
+    if (layout_is_usual_ && !session_->capture()->logs.empty()) show_log();
     if (show_ledger_next_) show_ledger();
     show_ledger_next_ = false;
     centre_->setFocus();
-}
-
-void MainWindow::show_ledger() {
-    ledger_dock_->show();
-    ledger_dock_->raise();
 }
 
 void MainWindow::remember_range() {
@@ -271,12 +262,6 @@ void MainWindow::fill_recent() {
     });
 }
 
-void MainWindow::toggle_area(Qt::DockWidgetArea area, bool shown) {
-    const QList<QDockWidget*> docks = findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly);
-    for (QDockWidget* dock : docks)
-        if (dockWidgetArea(dock) == area && !dock->isFloating()) dock->setVisible(shown);
-}
-
 void MainWindow::set_theme(Theme theme) {
     settings_.set_theme(theme);
     apply_theme(*qApp, theme);
@@ -290,6 +275,8 @@ void MainWindow::change_text_size(int points) {
 void MainWindow::zoom_to_selection() {
     std::optional<TimeRange> range = session_->marked();
     if (session_->selected_span()) range = session_->span_time(*session_->selected_span());
+    if (const auto request = session_->selected_request())
+        range = request_range(*session_->capture(), session_->capture()->requests[*request]);
     if (!range) {
         if (session_->selected_step()) session_->select_step(session_->selected_step());
         return;
@@ -319,27 +306,30 @@ void MainWindow::take_state() {
     const bool open = session_->capture() != nullptr;
     const bool selected = session_->selected_span().has_value();
     const bool chosen = session_->selected_step().has_value();
+    const bool request = session_->selected_request().has_value();
     const bool marked = session_->marked().has_value();
     actions_->close->setEnabled(open);
     actions_->sample->setEnabled(!sample_.isEmpty());
     actions_->copy_name->setEnabled(selected || chosen);
-    actions_->clear_selection->setEnabled(selected || chosen || marked);
+    actions_->clear_selection->setEnabled(selected || chosen || request || marked || session_->selected_log().has_value());
     actions_->findings->setEnabled(open && !session_->capture()->health.empty());
     actions_->back->setEnabled(session_->can_go_back());
     actions_->forward->setEnabled(session_->can_go_forward());
     actions_->whole->setEnabled(open);
-    actions_->zoom_selection->setEnabled(selected || chosen || marked);
+    actions_->zoom_selection->setEnabled(selected || chosen || request || marked);
     for (QAction* action : {actions_->next_step, actions_->previous_step}) action->setEnabled(open && !session_->capture()->steps.empty());
     for (QAction* action : {actions_->to_launch, actions_->to_launched}) action->setEnabled(selected);
-    actions_->toggle_left->setChecked(steps_dock_ != nullptr && !steps_dock_->isHidden());
-    actions_->toggle_right->setChecked(inspector_dock_ != nullptr && !inspector_dock_->isHidden());
-    actions_->toggle_bottom->setChecked(ledger_dock_ != nullptr && !ledger_dock_->isHidden());
+    const bool judged = open && std::any_of(session_->capture()->verdicts.begin(), session_->capture()->verdicts.end(),
+                                            [](const StepVerdict& v) { return v.outlier; });
+    for (QAction* action : {actions_->next_outlier, actions_->previous_outlier}) action->setEnabled(judged);
+    actions_->diagnose->setEnabled(chosen);
+    take_dock_state();
     setWindowTitle(open ? QFileInfo(QString::fromStdString(session_->capture()->path)).fileName() + tr(" – Faultline") : tr("Faultline"));
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
     remember_range();
-    settings_.set_window(saveGeometry(), saveState(kLayoutVersion));
+    remember_window();
     QMainWindow::closeEvent(event);
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <QMainWindow>
+#include <vector>
 
 #include "app/settings.h"
+#include "core/diagnosis.h"
 #include "views/session.h"
 
 class QDockWidget;
@@ -18,6 +20,8 @@ class BannerStack;
 class CentrePage;
 class Inspector;
 class LedgerView;
+class LogDock;
+class RooflineView;
 class StatusLine;
 class StepList;
 class WelcomePage;
@@ -37,12 +41,18 @@ public:
     [[nodiscard]] Inspector* inspector() const { return inspector_; }
     [[nodiscard]] LedgerView* ledger() const { return ledger_; }
     [[nodiscard]] QDockWidget* ledger_dock() const { return ledger_dock_; }
+    [[nodiscard]] LogDock* log() const { return log_; }
+    [[nodiscard]] RooflineView* roofline() const { return roofline_; }
+    [[nodiscard]] QDockWidget* log_dock() const { return log_dock_; }
+    [[nodiscard]] QDockWidget* roofline_dock() const { return roofline_dock_; }
     [[nodiscard]] StatusLine* status_line() const { return status_; }
     [[nodiscard]] CentrePage* centre() const { return centre_; }
     [[nodiscard]] BannerStack* notices() const { return notices_; }  ///< over whatever page is shown: what could not be opened
     [[nodiscard]] Actions* actions() const { return actions_; }
-    /// Opens the ledger's dock and brings it to the front.
+    /// Opens a dock and brings it to the front.
     void show_ledger();
+    void show_log();
+    void show_roofline();
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -52,13 +62,17 @@ protected:
     void dropEvent(QDropEvent* event) override;
 
 private:
-    void build_docks();
+    void build_docks();  ///< this and the docks' behaviour: main_window_docks.cpp
+    void connect_docks();
+    void show_followed(EvidenceKind kind);
+    void take_dock_state();
     void build_centre();
     QDockWidget* add_dock(const QString& name, const QString& title, QWidget* view, Qt::DockWidgetArea area);
     void connect_files();
     void connect_edit();
     void connect_view();
     void connect_go();
+    void connect_analysis();
     void connect_opener();
     void toggle_area(Qt::DockWidgetArea area, bool shown);
     void set_theme(Theme theme);
@@ -71,6 +85,8 @@ private:
     void follow_launch(bool outwards);
     void take_state();
     void restore_window();
+    void remember_window();
+    void reset_layout();
 
     Settings settings_;
     QString sample_;
@@ -88,8 +104,14 @@ private:
     QDockWidget* steps_dock_ = nullptr;
     QDockWidget* inspector_dock_ = nullptr;
     QDockWidget* ledger_dock_ = nullptr;
+    LogDock* log_ = nullptr;
+    RooflineView* roofline_ = nullptr;
+    QDockWidget* log_dock_ = nullptr;
+    QDockWidget* roofline_dock_ = nullptr;
+    std::vector<QDockWidget*> bottom_;  ///< docks of the bottom that "Bottom docks" brings back
     StatusLine* status_ = nullptr;
     QByteArray usual_layout_;
+    bool layout_is_usual_ = false;   ///< nothing was remembered: the log shows itself where there is one
     QString left_out_;               ///< what was given beside the capture that is being opened
     bool show_ledger_next_ = false;  ///< the import that is being opened repaired or dropped something
 };

@@ -41,15 +41,7 @@ Result<std::shared_ptr<const LoadedCapture>> load_capture(const std::string& pat
     capture->path = path;
     capture->reader = std::move(*reader);
 
-    auto steps = capture->reader->steps();
-    if (!steps) return tl::unexpected<Error>(steps.error());
-    capture->steps = std::move(*steps);
-    auto ledger = capture->reader->ledger();
-    if (!ledger) return tl::unexpected<Error>(ledger.error());
-    capture->ledger = std::move(*ledger);
-    auto health = capture->reader->health();
-    if (!health) return tl::unexpected<Error>(health.error());
-    capture->health = std::move(*health);
+    if (auto rows = load_rows(*capture->reader, *capture); !rows) return tl::unexpected<Error>(rows.error());
     if (auto counted = count_kernels(*capture->reader, progress, *capture); !counted) return tl::unexpected<Error>(counted.error());
     auto index = SpanIndex::build(*capture->reader, progress.stop);
     if (!index) return tl::unexpected<Error>(index.error());

@@ -10,7 +10,8 @@
 
 namespace faultline {
 
-/// Opens `path`, loads steps, ledger and findings, counts kernels and builds the index. Any thread; stops when asked (code `cancelled`).
+/// Opens `path`, loads its rows (steps, verdicts, bubbles, requests, logs, ledger, findings), counts kernels and builds the index. Any
+/// thread; stops when asked (code `cancelled`).
 [[nodiscard]] Result<std::shared_ptr<const LoadedCapture>> load_capture(const std::string& path, const Progress& progress);
 
 /// True for a capture file, by its name or its first bytes; false for anything to import and for what cannot be read.

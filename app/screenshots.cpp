@@ -15,7 +15,10 @@
 #include "app/main_window.h"
 #include "core/result.h"
 #include "views/banner.h"
+#include "views/inspector/chain_page.h"
 #include "views/inspector/inspector.h"
+#include "views/inspector/selection_page.h"
+#include "views/inspector/verdict_page.h"
 #include "views/palette.h"
 
 namespace faultline {
@@ -94,8 +97,13 @@ std::optional<ShownKernel> longest_kernel(const LoadedCapture& capture) {
     return best;
 }
 
-/// The slowest step; a step that is inferred only where no other is there.
-const Step* slowest_step(const LoadedCapture& capture) {
+/// The step that is furthest out of line; where none is, the slowest one, and an inferred one only where no other is there.
+const Step* shown_step(const LoadedCapture& capture) {
+    const Step* worst = nullptr;
+    for (const std::size_t at : outliers_worst_first(capture)) {
+        if (capture.steps[at].kind == StepKind::step && worst == nullptr) worst = &capture.steps[at];
+    }
+    if (worst != nullptr) return worst;
     const auto it = std::max_element(capture.steps.begin(), capture.steps.end(), [](const Step& a, const Step& b) {
         return std::pair(!a.inferred, a.end - a.start) < std::pair(!b.inferred, b.end - b.start);
     });
@@ -104,7 +112,18 @@ const Step* slowest_step(const LoadedCapture& capture) {
 
 bool save(MainWindow& window, const QDir& folder, const QString& name) {
     settle();
+    // A diagnosis takes as long as it takes; a picture of its waiting text says nothing.
+    for (int round = 0; round < 20 && window.inspector()->verdict_page()->running(); ++round) settle();
     return window.grab().save(folder.filePath(name));
+}
+
+/// The chosen step with its evidence and its log lines, then with the plot that it stands out of.
+bool save_verdict(MainWindow& window, const QDir& folder) {
+    window.inspector()->show_verdict();
+    window.show_log();
+    const bool verdict = save(window, folder, QStringLiteral("verdict.png"));
+    window.show_roofline();
+    return save(window, folder, QStringLiteral("roofline.png")) && verdict;
 }
 
 }  // namespace
@@ -120,7 +139,7 @@ int write_screenshots(MainWindow& window, const QString& file, const QString& fo
     Session& session = *window.session();
     const LoadedCapture& capture = *session.capture();
 
-    window.ledger_dock()->hide();
+    for (QDockWidget* dock : {window.ledger_dock(), window.log_dock(), window.roofline_dock()}) dock->hide();
     bool written = true;
     if (const auto kernel = longest_kernel(capture)) {
         const TimeRange shown =
@@ -130,15 +149,19 @@ int write_screenshots(MainWindow& window, const QString& file, const QString& fo
         session.set_range({shown.start - margin, shown.end + margin});
     }
     written = save(window, dir, QStringLiteral("kernel-selected.png")) && written;
-    if (const Step* step = slowest_step(capture)) session.select_step(step->id);
-    window.inspector()->setCurrentIndex(1);
+    if (const Step* step = shown_step(capture)) session.select_step(step->id);
+    window.inspector()->setCurrentWidget(window.inspector()->chain_page());
     written = save(window, dir, QStringLiteral("step-chosen.png")) && written;
+    written = save_verdict(window, dir) && written;
+    window.inspector()->setCurrentWidget(window.inspector()->chain_page());
+    window.log_dock()->hide();
+    window.roofline_dock()->hide();
     apply_theme(*qApp, Theme::dark);
     written = save(window, dir, QStringLiteral("dark.png")) && written;
     apply_theme(*qApp, Theme::light);
     session.select_span(std::nullopt);
     session.show_all();
-    window.inspector()->setCurrentIndex(0);
+    window.inspector()->setCurrentWidget(window.inspector()->selection_page());
     window.show_ledger();
     written = save(window, dir, QStringLiteral("import-ledger.png")) && written;
     if (!written)

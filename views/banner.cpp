@@ -16,7 +16,7 @@ namespace faultline {
 
 namespace {
 
-constexpr std::size_t kInSight = 3;
+constexpr std::size_t kInSight = 1;
 
 QString with_stop(QString text) {
     if (!text.isEmpty() && !text.endsWith(QLatin1Char('.')) && !text.endsWith(QLatin1Char('?'))) text += QLatin1Char('.');
@@ -104,7 +104,8 @@ BannerStack::BannerStack(QWidget* parent) : QWidget(parent), layout_(new QVBoxLa
 
 void BannerStack::add(Severity severity, const QString& sentence, const QString& details) {
     auto* banner = new Banner(severity, sentence, details, this);
-    connect(banner, &Banner::dismissed, this, [this, banner] {
+    connect(banner, &Banner::dismissed, this, [this, banner, code = details] {
+        Q_EMIT dismissed(code);
         std::erase(banners_, banner);
         banner->deleteLater();
         arrange();
@@ -124,7 +125,7 @@ void BannerStack::clear() {
 }
 
 void BannerStack::arrange() {
-    const std::size_t shown = all_ || banners_.size() <= kInSight + 1 ? banners_.size() : kInSight;
+    const std::size_t shown = all_ || banners_.size() <= kInSight ? banners_.size() : kInSight;
     for (std::size_t i = 0; i < banners_.size(); ++i) banners_[i]->setVisible(i < shown);
     more_->setVisible(shown < banners_.size());
     const std::size_t hidden = banners_.size() - shown;

@@ -41,7 +41,7 @@ private:
     bool taking_colours_ = false;
 };
 
-/// Banners below each other, at most three in sight and the rest behind one line. Hidden while empty.
+/// Banners below each other: the first in sight, the rest behind one line. Hidden while empty.
 class BannerStack : public QWidget {
     Q_OBJECT
 public:
@@ -51,6 +51,9 @@ public:
     void clear();
     [[nodiscard]] int count() const { return static_cast<int>(banners_.size()); }
     [[nodiscard]] QString sentence(int at) const { return banners_[static_cast<std::size_t>(at)]->sentence(); }
+
+Q_SIGNALS:
+    void dismissed(const QString& details);  ///< what was passed to add()
 
 private:
     void arrange();

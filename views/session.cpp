@@ -12,11 +12,6 @@ constexpr std::size_t kHistory = 200;
 
 }  // namespace
 
-const Step* LoadedCapture::step(StepId id) const noexcept {
-    const auto it = std::find_if(steps.begin(), steps.end(), [id](const Step& s) { return s.id == id; });
-    return it == steps.end() ? nullptr : &*it;
-}
-
 Session::Session(QObject* parent) : QObject(parent) {}
 Session::~Session() = default;
 
@@ -37,21 +32,41 @@ std::optional<TimeRange> Session::span_time(SpanId span) const {
 void Session::set_capture(std::shared_ptr<const LoadedCapture> capture) {
     // The old capture lives until every view has let go of it.
     const std::shared_ptr<const LoadedCapture> old = std::exchange(capture_, std::move(capture));
-    extent_ = {};
-    if (capture_) extent_ = capture_->index ? capture_->index->extent() : capture_->reader ? capture_->reader->extent() : TimeRange{};
+    extent_ = capture_ ? whole_extent() : TimeRange{};
     if (extent_.duration() < kShortestRange) extent_.end = extent_.start + kShortestRange;
-    span_.reset();
-    step_.reset();
+    clear_selection();
+    log_.reset();
     marked_.reset();
-    lit_ = {};
     range_ = capture_ ? extent_ : TimeRange{};
     history_.assign(capture_ ? 1 : 0, range_);
     history_at_ = 0;
     Q_EMIT capture_changed();
     Q_EMIT range_changed();
     Q_EMIT selection_changed();
+    Q_EMIT log_changed();
     Q_EMIT marked_changed();
 }
+
+TimeRange Session::whole_extent() const {
+    TimeRange all = capture_->index ? capture_->index->extent() : capture_->reader ? capture_->reader->extent() : TimeRange{};
+    for (const Step& step : capture_->steps) {  // a stall may begin or end where nothing else was recorded
+        if (step.kind != StepKind::stall) continue;
+        all = all.empty() ? TimeRange{step.start, step.end} : TimeRange{std::min(all.start, step.start), std::max(all.end, step.end)};
+    }
+    const std::size_t timed = capture_->first_timed_log();
+    if (all.empty() && timed < capture_->logs.size()) all = {*capture_->logs[timed].time, *capture_->logs.back().time + 1};
+    return all;
+}
+
+void Session::clear_selection() {
+    span_.reset();
+    step_.reset();
+    request_.reset();
+    lit_ = {};
+    lit_steps_.clear();
+}
+
+bool Session::step_lit(StepId id) const noexcept { return std::binary_search(lit_steps_.begin(), lit_steps_.end(), id); }
 
 void Session::close_capture() { set_capture(nullptr); }
 
@@ -97,24 +112,23 @@ void Session::show_all() { set_range(extent_); }
 
 void Session::select_span(std::optional<SpanId> span) {
     if (span && !span_time(*span)) span.reset();
-    if (span == span_ && (span || (!step_ && lit_.ancestors.empty()))) return;
+    if (span == span_ && (span || (!step_ && !request_ && lit_.ancestors.empty()))) return;
+    clear_selection();
     span_ = span;
-    lit_ = {};
-    step_.reset();
     if (span_) {
         if (auto chain = span_chain(*capture_->reader, *span_, capture_->launches.get())) lit_ = std::move(*chain);
         step_ = lit_.step;
+        if (step_) lit_steps_ = {*step_};
     }
     Q_EMIT selection_changed();
 }
 
 void Session::select_step(std::optional<StepId> step) {
     const Step* found = step && capture_ ? capture_->step(*step) : nullptr;
-    span_.reset();
-    lit_ = {};
-    step_.reset();
+    clear_selection();
     if (found != nullptr) {
         step_ = found->id;
+        lit_steps_ = {found->id};
         lit_.step = found->id;
         lit_.ancestors = found->spans;
     }
@@ -122,6 +136,40 @@ void Session::select_step(std::optional<StepId> step) {
     if (found == nullptr) return;
     const TimeNs margin = std::max<TimeNs>((found->end - found->start) / 20, 1);
     set_range({found->start - margin, found->end + margin});
+}
+
+void Session::select_request(std::optional<std::size_t> request) {
+    if (request && (!capture_ || *request >= capture_->requests.size())) request.reset();
+    if (request == request_ && (request || (!span_ && !step_))) return;
+    clear_selection();
+    request_ = request;
+    if (request_) {
+        lit_steps_ = capture_->requests[*request_].steps;
+        std::sort(lit_steps_.begin(), lit_steps_.end());
+        for (const StepId id : lit_steps_) {
+            if (const Step* step = capture_->step(id)) lit_.ancestors.insert(lit_.ancestors.end(), step->spans.begin(), step->spans.end());
+        }
+    }
+    Q_EMIT selection_changed();
+}
+
+void Session::select_log(std::optional<std::size_t> log) {
+    if (log && (!capture_ || *log >= capture_->logs.size())) log.reset();
+    if (log == log_) return;
+    log_ = log;
+    Q_EMIT log_changed();
+}
+
+void Session::centre(TimeNs time) {
+    const TimeNs length = range_.duration();
+    set_range({time - length / 2, time - length / 2 + length});
+}
+
+void Session::show_range(TimeRange range) {
+    if (!capture_ || range.empty() || (range.start >= range_.start && range.end <= range_.end)) return;
+    const TimeNs length = std::max(range_.duration(), range.duration() + range.duration() / 4);
+    const TimeNs middle = range.start + range.duration() / 2;
+    set_range({middle - length / 2, middle - length / 2 + length});
 }
 
 void Session::set_marked(std::optional<TimeRange> range) {
@@ -133,11 +181,7 @@ void Session::set_marked(std::optional<TimeRange> range) {
 
 void Session::reveal(SpanId span) {
     const auto time = span_time(span);
-    if (!time || (time->start >= range_.start && time->end <= range_.end)) return;
-    TimeNs length = range_.duration();
-    if (time->duration() > length) length = time->duration() + time->duration() / 5;
-    const TimeNs middle = time->start + time->duration() / 2;
-    set_range({middle - length / 2, middle - length / 2 + length});
+    if (time) show_range({time->start, std::max(time->end, time->start + 1)});
 }
 
 }  // namespace faultline

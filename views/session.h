@@ -1,34 +1,18 @@
-// What the user is looking at: the capture, the time range, the selection, the chosen step. Every view listens to it and to nothing
-// else; no view calls another. Lives in the GUI thread.
+// What the user is looking at: the capture, the time range, the selection (a span, a step or a request), the chosen log line. Every
+// view listens to it and to nothing else; no view calls another. Lives in the GUI thread.
 #pragma once
 
 #include <QObject>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/call_chain.h"
-#include "core/capture_reader.h"
-#include "core/launch_index.h"
-#include "core/span_index.h"
 #include "core/types.h"
+#include "views/loaded_capture.h"
 
 namespace faultline {
-
-/// Everything the views read, loaded off the GUI thread and const afterwards. `reader` is the GUI thread's own.
-struct LoadedCapture {
-    std::string path;
-    std::shared_ptr<const CaptureReader> reader;
-    std::shared_ptr<const SpanIndex> index;
-    std::shared_ptr<const LaunchIndex> launches;  ///< built beside the index (LaunchIndex::build); span_chain() is slow without it
-    std::vector<Step> steps;
-    std::vector<SourceLedger> ledger;
-    std::vector<HealthFinding> health;
-    std::uint64_t kernels = 0;          ///< device kernels
-    std::uint64_t unbound_kernels = 0;  ///< those without a launch
-
-    [[nodiscard]] const Step* step(StepId id) const noexcept;  ///< null where there is none
-};
 
 class Session : public QObject {
     Q_OBJECT
@@ -37,10 +21,17 @@ public:
     ~Session() override;
 
     [[nodiscard]] const LoadedCapture* capture() const noexcept { return capture_.get(); }
-    [[nodiscard]] TimeRange range() const noexcept { return range_; }  ///< what the timeline shows
+    [[nodiscard]] std::shared_ptr<const LoadedCapture> shared_capture() const noexcept { return capture_; }  ///< for jobs, to outlive it
+    [[nodiscard]] TimeRange range() const noexcept { return range_; }                                        ///< what the timeline shows
     [[nodiscard]] std::optional<SpanId> selected_span() const noexcept { return span_; }
     [[nodiscard]] std::optional<StepId> selected_step() const noexcept { return step_; }
-    [[nodiscard]] const SpanChain& lit() const noexcept { return lit_; }                ///< chain of the selected span
+    [[nodiscard]] std::optional<std::size_t> selected_request() const noexcept { return request_; }  ///< position in its requests
+    [[nodiscard]] std::optional<std::size_t> selected_log() const noexcept { return log_; }          ///< position in its logs
+    /// Chain of the selected span; the ranges of the chosen step; the ranges of the steps of the selected request.
+    [[nodiscard]] const SpanChain& lit() const noexcept { return lit_; }
+    /// Steps that belong to the selection: the chosen one, or those of the selected request. Ascending.
+    [[nodiscard]] const std::vector<StepId>& lit_steps() const noexcept { return lit_steps_; }
+    [[nodiscard]] bool step_lit(StepId id) const noexcept;
     [[nodiscard]] std::optional<TimeRange> marked() const noexcept { return marked_; }  ///< range marked by dragging
     [[nodiscard]] TimeRange extent() const noexcept { return extent_; }                 ///< what the range is clamped to
     [[nodiscard]] bool can_go_back() const noexcept;
@@ -58,6 +49,14 @@ public Q_SLOTS:
     void select_span(std::optional<faultline::SpanId> span);
     /// Chooses a step, lights its ranges and zooms to it with a margin; the span selection is cleared.
     void select_step(std::optional<faultline::StepId> step);
+    /// Lights the steps of a request, by its position; span and step selection are cleared. Does not move the range.
+    void select_request(std::optional<std::size_t> request);
+    /// Chooses a log line, by its position: the marker on the timeline. Leaves the rest of the selection as it is.
+    void select_log(std::optional<std::size_t> log);
+    /// Moves the range, keeping its length, so that `time` is in its middle.
+    void centre(faultline::TimeNs time);
+    /// Moves the range where needed so that `range` is in sight, with a margin.
+    void show_range(faultline::TimeRange range);
     void set_marked(std::optional<faultline::TimeRange> range);
     void back();
     void forward();
@@ -68,17 +67,23 @@ public Q_SLOTS:
 Q_SIGNALS:
     void capture_changed();
     void range_changed();
-    void selection_changed();  ///< span, lit chain or step
+    void selection_changed();  ///< span, lit chain, step or request
+    void log_changed();        ///< the chosen log line
     void marked_changed();
 
 private:
     [[nodiscard]] TimeRange clamped(TimeRange range) const noexcept;
+    [[nodiscard]] TimeRange whole_extent() const;
+    void clear_selection();
 
     std::shared_ptr<const LoadedCapture> capture_;
     TimeRange extent_;
     TimeRange range_;
     std::optional<SpanId> span_;
     std::optional<StepId> step_;
+    std::optional<std::size_t> request_;
+    std::optional<std::size_t> log_;
+    std::vector<StepId> lit_steps_;
     std::optional<TimeRange> marked_;
     SpanChain lit_;
     std::vector<TimeRange> history_;

@@ -36,14 +36,22 @@ using CommandAction = std::function<int(const CommandIo&)>;
 void add_import_command(CLI::App& program, CommandAction& action);
 void add_info_command(CLI::App& program, CommandAction& action);
 void add_ledger_command(CLI::App& program, CommandAction& action);
+void add_bubbles_command(CLI::App& program, CommandAction& action);
+void add_candidates_command(CLI::App& program, CommandAction& action);
 void add_chain_command(CLI::App& program, CommandAction& action);
+void add_logs_command(CLI::App& program, CommandAction& action);
+void add_diagnose_command(CLI::App& program, CommandAction& action);
 void add_query_command(CLI::App& program, CommandAction& action);
+void add_requests_command(CLI::App& program, CommandAction& action);
+void add_steps_command(CLI::App& program, CommandAction& action);
 
 /// `faultline: SENTENCE. HINT.` on standard error; returns the exit status of the failure.
 int report_failure(const CommandIo& io, const Error& error);
 
 /// Texts on standard output.
 void print(const CommandIo& io, std::string_view text);
+/// Texts for a person, through printable().
+void print_text(const CommandIo& io, std::string_view text);
 /// One JSON document and a line end. Bytes that are no UTF-8 are replaced.
 void print_json(const CommandIo& io, const nlohmann::ordered_json& json);
 /// 0 where everything written has arrived; else says so and returns the status.
@@ -60,6 +68,15 @@ void print_json(const CommandIo& io, const nlohmann::ordered_json& json);
 [[nodiscard]] std::string grouped(std::uint64_t number);
 /// A duration for a person: 1.234 ms.
 [[nodiscard]] std::string duration_text(TimeNs duration);
+/// A time for a person: seconds since zero of the capture, 1.234567 s.
+[[nodiscard]] std::string time_text(TimeNs time);
+
+/// A text from a capture as it may reach a terminal: control bytes other than line feeds, which could drive it, are shown as \xNN.
+[[nodiscard]] std::string printable(std::string_view text);
+[[nodiscard]] std::string one_line(std::string text);  ///< line feeds and tabs as blanks
+
+/// A whole number of digits, as an option's check: empty where `text` is one, else what to say.
+[[nodiscard]] std::string check_whole_number(const std::string& text);
 
 /// A table of texts with aligned columns; `right` says which columns hold numbers.
 [[nodiscard]] std::string aligned_table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);

@@ -114,7 +114,13 @@ CommandLineOutcome run_command_line(int argc, const char* const* argv) {
     add_import_command(program, line.action);
     add_info_command(program, line.action);
     add_ledger_command(program, line.action);
+    add_steps_command(program, line.action);
+    add_requests_command(program, line.action);
     add_chain_command(program, line.action);
+    add_logs_command(program, line.action);
+    add_bubbles_command(program, line.action);
+    add_candidates_command(program, line.action);
+    add_diagnose_command(program, line.action);
     add_query_command(program, line.action);
     add_help_command(program, line);
     if (const std::optional<int> status = parse(program, io, argc, argv)) return {*status, std::nullopt};

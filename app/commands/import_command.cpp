@@ -29,9 +29,10 @@ std::string_view phase_text(ImportPhase phase) {
         case ImportPhase::sorting: return "sorting";
         case ImportPhase::binding: return "building chains";
         case ImportPhase::steps: return "finding steps";
-        case ImportPhase::writing: break;
+        case ImportPhase::writing: return "writing";
+        case ImportPhase::analysis: break;
     }
-    return "writing";
+    return "aligning logs and judging steps";
 }
 
 /// One line that is rewritten on a terminal, else a line a second. Reports may come from any thread.
@@ -76,9 +77,9 @@ Json summary_json(const ImportSummary& summary) {
             {"api_calls", counts.api_calls},
             {"ranges", counts.ranges},
             {"ops", counts.ops},
-            {"logs", 0},
+            {"logs", counts.logs},
             {"steps", counts.steps},
-            {"requests", 0},
+            {"requests", summary.requests},
             {"bound_kernels", counts.bound_kernels},
             {"unbound_kernels", counts.unbound_kernels},
             {"ledger", json_of(summary.ledger)},
@@ -86,11 +87,11 @@ Json summary_json(const ImportSummary& summary) {
             {"seconds", summary.seconds}};
 }
 
-void print_text(const CommandIo& io, const ImportSummary& summary) {
+void describe(const CommandIo& io, const ImportSummary& summary) {
     for (const ImportedSource& source : summary.sources)
-        print(io, fmt::format("{}: {}, {} events, {} bytes\n", source.path, source.format, grouped(source.events), grouped(source.bytes)));
+        print_text(io, fmt::format("{}: {}, {} events, {} bytes\n", source.path, source.format, grouped(source.events), grouped(source.bytes)));
     const BuildSummary& counts = summary.counts;
-    print(io, aligned_table(
+    print_text(io, aligned_table(
                   {{"spans", grouped(counts.spans)},
                    {"kernels", grouped(counts.kernels),
                     fmt::format("{} bound, {} unbound", grouped(counts.bound_kernels), grouped(counts.unbound_kernels))},
@@ -98,13 +99,15 @@ void print_text(const CommandIo& io, const ImportSummary& summary) {
                    {"ranges", grouped(counts.ranges)},
                    {"operators", grouped(counts.ops)},
                    {"steps", grouped(counts.steps)},
+                   {"requests", grouped(summary.requests)},
+                   {"log messages", grouped(counts.logs)},
                    {"records read", grouped(summary.ledger.read), fmt::format("{} of them repaired", grouped(summary.ledger.repaired))},
                    {"records dropped", grouped(summary.ledger.dropped)}},
                   {false, true, false}));
     for (const HealthFinding& finding : summary.health)
-        print(io, fmt::format("{}: {}\n", severity_name(finding.severity), finding.sentence));
-    print(io, fmt::format("{} written in {:.2f} s\n", summary.capture, summary.seconds));
-    if (summary.ledger.repaired + summary.ledger.dropped > 0) print(io, fmt::format("See why: faultline ledger {}\n", summary.capture));
+        print_text(io, fmt::format("{}: {}\n", severity_name(finding.severity), finding.sentence));
+    print_text(io, fmt::format("{} written in {:.2f} s\n", summary.capture, summary.seconds));
+    if (summary.ledger.repaired + summary.ledger.dropped > 0) print_text(io, fmt::format("See why: faultline ledger {}\n", summary.capture));
 }
 
 int run_import(const ImportOptions& options, const CommandIo& io) {
@@ -115,13 +118,13 @@ int run_import(const ImportOptions& options, const CommandIo& io) {
         ProgressLine line(io);
         Progress progress{io.stop, {}};
         if (options.progress || io.err_is_terminal) progress.report = [&line](const ProgressReport& report) { line.show(report); };
-        summary = import_capture(options.request, {grammar, layers}, progress);
+        summary = import_capture(options.request, {grammar, layers, RequestRules::built_in()}, progress);
     }
     if (!summary) return report_failure(io, summary.error());
     if (options.json)
         print_json(io, summary_json(*summary));
     else
-        print_text(io, *summary);
+        describe(io, *summary);
     return finish_output(io);
 }
 
@@ -131,11 +134,20 @@ void add_import_command(CLI::App& program, CommandAction& action) {
     CLI::App* const command = program.add_subcommand("import", "Import traces of any known format into a capture, with chains and steps");
     const auto options = std::make_shared<ImportOptions>();
     command->add_option("-o,--output", options->request.capture, "The capture to write")->type_name("CAPTURE.faultline")->required();
-    command->add_option("INPUT", options->request.inputs, "Files, folders, or - for standard input")->required();
+    command->add_option("INPUT", options->request.inputs, "Files, folders, or - for standard input");
+    command->add_option("--log", options->request.logs, "A service log, whatever it looks like (may be given again)")
+        ->type_name("FILE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command->add_flag("--append", options->request.append, "Add to an existing capture");
     command->add_option("--assign-rank", options->request.assign_rank, "The rank of the inputs, where they do not say it")
         ->type_name("N")
-        ->check(CLI::NonNegativeNumber);
+        ->check(check_whole_number);
+    command->add_option("--clock-offset-ns", options->request.clock_offset_ns, "Added to all times of these inputs")->type_name("N");
+    command->add_option("--time-zone", options->request.time_zone,
+                        "Zone of stamps that have none: UTC, +08:00 or a name such as Europe/Berlin; else it is found out")
+        ->type_name("TZ");
     command->add_flag("--json", options->json, "Answer with one JSON document");
     command->add_flag("--progress", options->progress, "Report progress on standard error also where it is no terminal");
     command->callback([options, &action] { action = [options](const CommandIo& io) { return run_import(*options, io); }; });

@@ -26,6 +26,7 @@ struct InfoOptions {
 struct CaptureInfo {
     std::array<std::uint64_t, kSpanKindCount> kinds{};
     std::vector<Step> steps;
+    std::uint64_t requests = 0, logs = 0;
     std::vector<HealthFinding> health;
     LedgerTotals ledger;
     std::set<std::string> hosts;
@@ -38,12 +39,18 @@ Result<CaptureInfo> read_info(const CaptureReader& capture) {
     if (!kinds) return tl::unexpected<Error>(kinds.error());
     auto steps = capture.steps();
     if (!steps) return tl::unexpected<Error>(steps.error());
+    const auto requests = capture.requests();
+    if (!requests) return tl::unexpected<Error>(requests.error());
+    const auto logs = capture.log_count();
+    if (!logs) return tl::unexpected<Error>(logs.error());
     auto health = capture.health();
     if (!health) return tl::unexpected<Error>(health.error());
     const auto ledgers = capture.ledger();
     if (!ledgers) return tl::unexpected<Error>(ledgers.error());
     info.kinds = *kinds;
     info.steps = std::move(*steps);
+    info.requests = requests->size();
+    info.logs = *logs;
     info.health = std::move(*health);
     for (const SourceLedger& ledger : *ledgers) {
         info.ledger.read += ledger.totals.read;
@@ -113,35 +120,38 @@ Json info_json(const CaptureReader& capture, const CaptureInfo& info) {
             {"spans", info.spans},
             {"kinds", kinds},
             {"steps", info.steps.size()},
-            {"requests", 0},
+            {"requests", info.requests},
+            {"logs", info.logs},
             {"ledger", json_of(info.ledger)},
             {"health", json_of(info.health)}};
 }
 
-void print_text(const CommandIo& io, const CaptureReader& capture, const CaptureInfo& info) {
+void describe(const CommandIo& io, const CaptureReader& capture, const CaptureInfo& info) {
     const std::optional<std::string> wall = wall_text(capture);
-    print(io, fmt::format("{}\n  covers {}, from {} ns to {} ns; zero is {}\n", capture.path(), duration_text(capture.extent().duration()),
+    print_text(io, fmt::format("{}\n  covers {}, from {} ns to {} ns; zero is {}\n", capture.path(), duration_text(capture.extent().duration()),
                           capture.extent().start, capture.extent().end, wall.value_or("not tied to a wall clock")));
     for (const Source& source : capture.sources())
-        print(io,
+        print_text(io,
               fmt::format("source {}: {} ({}, {} events{}{})\n", index_of(source.id), source.path, source.format, grouped(source.events),
                           source.rank ? fmt::format(", rank {}", *source.rank) : "", source.host.empty() ? "" : ", host " + source.host));
     for (const Process& process : capture.processes())
-        print(io, fmt::format("process {}{}\n", display_name(process), process.labels.empty() ? "" : ": " + process.labels));
+        print_text(io, fmt::format("process {}{}\n", display_name(process), process.labels.empty() ? "" : ": " + process.labels));
     for (const Device& device : capture.devices())
-        print(io, fmt::format("device {}: {}\n", device.ordinal, device.name.empty() ? "unknown" : device.name));
+        print_text(io, fmt::format("device {}: {}\n", device.ordinal, device.name.empty() ? "unknown" : device.name));
     std::vector<std::vector<std::string>> rows{{"spans", grouped(info.spans)}};
     for (int kind = 0; kind < kSpanKindCount; ++kind) {
         const std::uint64_t count = info.kinds[static_cast<std::size_t>(kind)];
         if (count > 0) rows.push_back({"  " + std::string(kind_name(static_cast<SpanKind>(kind))), grouped(count)});
     }
     rows.push_back({"steps", grouped(info.steps.size())});
+    rows.push_back({"requests", grouped(info.requests)});
+    rows.push_back({"log lines", grouped(info.logs)});
     rows.push_back({"records read", grouped(info.ledger.read)});
     rows.push_back({"records repaired", grouped(info.ledger.repaired)});
     rows.push_back({"records dropped", grouped(info.ledger.dropped)});
-    print(io, aligned_table(rows, {false, true}));
-    if (info.health.empty()) print(io, "no findings\n");
-    for (const HealthFinding& finding : info.health) print(io, fmt::format("{}: {}\n", severity_name(finding.severity), finding.sentence));
+    print_text(io, aligned_table(rows, {false, true}));
+    if (info.health.empty()) print_text(io, "no findings\n");
+    for (const HealthFinding& finding : info.health) print_text(io, fmt::format("{}: {}\n", severity_name(finding.severity), finding.sentence));
 }
 
 int run_info(const InfoOptions& options, const CommandIo& io) {
@@ -152,7 +162,7 @@ int run_info(const InfoOptions& options, const CommandIo& io) {
     if (options.json)
         print_json(io, info_json(**capture, *info));
     else
-        print_text(io, **capture, *info);
+        describe(io, **capture, *info);
     return finish_output(io);
 }
 

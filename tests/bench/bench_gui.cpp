@@ -1,4 +1,5 @@
-// Frame times of the timeline: pan, zoom and hover over ten million spans, and over a capture given on the command line.
+// Frame times of the timeline: pan, zoom and hover over ten million spans with 20,000 requests and 400,000 bubbles, and over a capture
+// given on the command line.
 //
 //     bench_gui [--json] [CAPTURE.faultline]
 //
@@ -35,7 +36,11 @@ constexpr int kHostThreads = 4;
 constexpr int kDepths = 11;
 constexpr int kStreams = 14;
 constexpr std::uint64_t kSpans = 10'000'000;
-constexpr double kGoalP95 = 8;  // BUDGETS.md, ms
+constexpr std::uint32_t kDevices = 2;
+constexpr std::int64_t kSteps = 100'000;
+constexpr std::int64_t kRequests = 20'000;
+constexpr std::int64_t kBubbles = 200'000;  ///< on each device
+constexpr double kGoalP95 = 8;              // BUDGETS.md, ms
 constexpr double kGoalP99 = 16;
 
 /// A capture file that holds nothing but names, so that the synthetic index has labels.
@@ -75,6 +80,47 @@ Lane synthetic_lane(TrackId track, int depth, SpanKind kind, std::uint64_t spans
     return lane;
 }
 
+/// What an analysis adds: steps end to end, requests of twenty steps each, bubbles all over the devices, a line of log a step.
+void add_derived(LoadedCapture& capture, TimeNs length, std::mt19937_64& random) {
+    const TimeNs each = length / kSteps;
+    for (std::int64_t i = 0; i < kSteps; ++i) {
+        Step step;
+        step.id = StepId{i + 1};
+        step.phase = StepPhase::decode;
+        step.start = i * each;
+        step.end = step.start + each * 9 / 10;
+        capture.steps.push_back(step);
+        LogLine line;
+        line.id = i + 1;
+        line.time = step.start;
+        line.text = "step";
+        capture.logs.push_back(line);
+    }
+    capture.line_requests.resize(capture.logs.size());
+    for (std::int64_t i = 0; i < kRequests; ++i) {
+        Request request;
+        request.id = i + 1;
+        request.name = "chatcmpl-" + std::to_string(i);
+        const auto first = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(kSteps - 21));
+        for (std::int64_t s = first; s < first + 20; ++s) request.steps.push_back(StepId{s + 1});
+        request.arrival = first * each - each / 2;
+        request.end = (first + 20) * each;
+        capture.requests.push_back(request);
+    }
+    for (std::uint32_t device = 0; device < kDevices; ++device) {
+        const TimeNs apart = length / kBubbles;
+        for (std::int64_t i = 0; i < kBubbles; ++i) {
+            Bubble bubble;
+            bubble.id = static_cast<std::int64_t>(capture.bubbles.size()) + 1;
+            bubble.device = DeviceId{device};
+            bubble.start = i * apart;
+            bubble.duration = static_cast<TimeNs>(random() % static_cast<std::uint64_t>(apart - 1)) + 1;
+            bubble.cause = static_cast<BubbleCause>(random() % 4);
+            capture.bubbles.push_back(bubble);
+        }
+    }
+}
+
 std::shared_ptr<const LoadedCapture> synthetic_capture(const QTemporaryDir& folder) {
     std::mt19937_64 random(1);
     constexpr std::uint64_t kLanes = kHostThreads * kDepths + kStreams;
@@ -89,6 +135,7 @@ std::shared_ptr<const LoadedCapture> synthetic_capture(const QTemporaryDir& fold
             track.track.thread = ThreadId{i};
         else
             track.track.stream = i;
+        if (!host) track.track.device = DeviceId{i % kDevices};
         for (int depth = 0; depth < (host ? kDepths : 1); ++depth) {
             const SpanKind kind = host ? (depth < 3   ? SpanKind::range
                                           : depth < 9 ? SpanKind::op
@@ -101,6 +148,7 @@ std::shared_ptr<const LoadedCapture> synthetic_capture(const QTemporaryDir& fold
     auto capture = std::make_shared<LoadedCapture>();
     capture->reader = names_alone(folder);
     capture->index = SpanIndex::from_lanes(std::move(tracks));
+    add_derived(*capture, kLength, random);
     return capture->reader ? capture : nullptr;
 }
 
@@ -111,11 +159,9 @@ std::shared_ptr<const LoadedCapture> read_capture(const std::string& path) {
         return nullptr;
     }
     auto index = SpanIndex::build(**reader);
-    auto steps = (*reader)->steps();
-    if (!index || !steps) return nullptr;
     auto capture = std::make_shared<LoadedCapture>();
+    if (!index || !load_rows(**reader, *capture)) return nullptr;
     capture->path = path;
-    capture->steps = *steps;
     capture->index = *index;
     capture->reader = std::move(*reader);
     return capture;

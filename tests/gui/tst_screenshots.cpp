@@ -21,14 +21,14 @@ private Q_SLOTS:
         QCoreApplication::setOrganizationName(QStringLiteral("Faultline test"));
     }
 
-    void four_pictures() {
+    void six_pictures() {
         const QString capture = dir_.filePath(QStringLiteral("two.faultline"));
         QVERIFY(test::write_two_steps(capture));
         const QDir out(dir_.filePath(QStringLiteral("pictures")));
         MainWindow window;
         QCOMPARE(write_screenshots(window, capture, out.path()), 0);
         QList<QImage> images;
-        for (const char* name : {"kernel-selected", "step-chosen", "import-ledger", "dark"}) {
+        for (const char* name : {"kernel-selected", "step-chosen", "import-ledger", "dark", "verdict", "roofline"}) {
             const QImage image(out.filePath(QString::fromLatin1(name) + QStringLiteral(".png")));
             QCOMPARE(image.size(), QSize(1600, 1000));
             QVERIFY(!images.contains(image));

@@ -79,7 +79,7 @@ private Q_SLOTS:
 
         // Its chain comes by itself.
         ChainPage* chain = window.inspector()->chain_page();
-        window.inspector()->setCurrentIndex(1);
+        window.inspector()->setCurrentWidget(chain);
         QTRY_COMPARE(chain->model()->node_count(), 7);
 
         // A kernel of the first step: its step is chosen, its chain read, its node current, its details shown.

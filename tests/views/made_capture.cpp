@@ -86,7 +86,7 @@ std::shared_ptr<const LoadedCapture> made_capture(const QString& folder) {
         ImportLedger ledger;
         const StepGrammar grammar = StepGrammar::built_in();
         const LayerRules layers = LayerRules::built_in();
-        if (!build_source(s, **writer, ledger, {grammar, layers}, {})) return nullptr;
+        if (!build_source(s, **writer, ledger, {grammar, layers, RequestRules::built_in()}, {})) return nullptr;
     }
     if (!(*writer)->finish()) return nullptr;
     return load_capture(path);

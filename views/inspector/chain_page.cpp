@@ -127,6 +127,12 @@ void ChainPage::take_selection() {
         return show_message(session_->selected_span() ? tr("The selection belongs to no step, so it has no chain.")
                                                       : tr("Choose a step, or select a span inside one, to see its chain."));
     }
+    if (step->kind == StepKind::stall) {
+        job_.cancel();
+        shown_.reset();
+        model_->set_chain(nullptr, nullptr);
+        return show_message(tr("A stall has no chain: it is a time in which no step ran. Its verdict says what was seen."));
+    }
     if (shown_ != step->id) return load(*step);
     if (!job_.running() && model_->node_count() > 0) {
         stack_->setCurrentIndex(1);

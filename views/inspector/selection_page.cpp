@@ -17,6 +17,7 @@
 #include "views/format.h"
 #include "views/icon.h"
 #include "views/palette.h"
+#include "views/steps/step_table_model.h"
 
 namespace faultline {
 
@@ -97,6 +98,10 @@ void SelectionPage::show_selection() {
         show_step(*step);
         return;
     }
+    if (capture != nullptr && session_->selected_request()) {
+        show_request(capture->requests[*session_->selected_request()]);
+        return;
+    }
     model_->set_groups({});
     name_->clear();
     empty_->setText(capture == nullptr ? tr("Open a capture to inspect it.")
@@ -113,6 +118,17 @@ void SelectionPage::show_step(const Step& step) {
     time.rows.push_back({tr("Start"), time_text(step.start)});
     time.rows.push_back({tr("End"), time_text(step.end)});
     if (const auto zero = capture.reader->zero_wall_ns()) time.rows.push_back({tr("Wall clock"), wall_text(*zero + step.start)});
+
+    DetailGroup judged{tr("Verdict"), {}};
+    if (const StepVerdict* verdict = capture.verdict(step.id)) {
+        judged.rows.push_back({tr("In line"), verdict->outlier ? tr("no: %1").arg(reasons_text(verdict->reasons)) : tr("yes")});
+        if (verdict->expected_ns) judged.rows.push_back({tr("Expected"), duration_text(*verdict->expected_ns)});
+        if (verdict->ratio) judged.rows.push_back({tr("Ratio"), ratio_text(verdict->ratio)});
+        judged.rows.push_back({tr("Bound by"), bound_text(verdict->bound)});
+        judged.rows.push_back({tr("Why"), QString::fromStdString(verdict->sentence)});
+        judged.rows.push_back({tr("Rule"), QString::fromStdString(verdict->rule)});
+        std::erase_if(judged.rows, [](const Detail& d) { return d.value.isEmpty(); });
+    }
 
     DetailGroup work{tr("Work"), {}};
     work.rows.push_back({tr("Phase"), phase_text(step.phase)});
@@ -140,8 +156,35 @@ void SelectionPage::show_step(const Step& step) {
         if (const Track* track = capture.reader->track(span.track()))
             origin.rows.push_back({tr("Its range"), place_text(*capture.reader, *track), span});
     std::erase_if(origin.rows, [](const Detail& d) { return d.value.isEmpty(); });
-    show_details(step.inferred ? tr("step · inferred") : tr("step"), chrome(is_dark(QApplication::palette())).accent,
-                 QString::fromStdString(step.name), {std::move(time), std::move(work), std::move(origin)});
+    std::vector<DetailGroup> groups{std::move(time)};
+    if (!judged.rows.empty()) groups.push_back(std::move(judged));
+    if (step.kind != StepKind::stall) groups.push_back(std::move(work));
+    groups.push_back(std::move(origin));
+    const QString kind = step.kind == StepKind::stall ? tr("stall") : step.inferred ? tr("step · inferred") : tr("step");
+    show_details(kind, chrome(is_dark(QApplication::palette())).accent, QString::fromStdString(step.name), std::move(groups));
+}
+
+void SelectionPage::show_request(const Request& request) {
+    DetailGroup time{tr("Time"), {}};
+    const auto add_time = [&time](const QString& label, const std::optional<TimeNs>& t) {
+        time.rows.push_back({label, t ? time_text(*t) : tr("not known")});
+    };
+    const auto add_length = [&time](const QString& label, const std::optional<TimeNs>& t) {
+        time.rows.push_back({label, t ? duration_text(*t) : tr("not known")});
+    };
+    add_time(tr("Arrival"), request.arrival);
+    add_time(tr("First token"), request.first_token);
+    add_time(request.aborted ? tr("Given up") : tr("End"), request.end);
+    add_length(tr("Time to first token"), request.ttft_ns);
+    add_length(tr("Per output token"), request.tpot_ns);
+    if (!request.timing_rule.empty()) time.rows.push_back({tr("Rule"), QString::fromStdString(request.timing_rule)});
+    DetailGroup work{tr("Work"), {}};
+    if (request.prompt_tokens) work.rows.push_back({tr("Prompt tokens"), count_text(*request.prompt_tokens)});
+    if (request.output_tokens) work.rows.push_back({tr("Output tokens"), count_text(*request.output_tokens)});
+    work.rows.push_back({tr("Steps"), count_text(static_cast<std::int64_t>(request.steps.size()))});
+    for (const std::string& instance : request.instances) work.rows.push_back({tr("Instance"), QString::fromStdString(instance)});
+    show_details(tr("request"), chrome(is_dark(QApplication::palette())).accent, QString::fromStdString(request.name),
+                 {std::move(time), std::move(work)});
 }
 
 void SelectionPage::show_details(const QString& kind, const QColor& colour, const QString& name, std::vector<DetailGroup> groups) {

@@ -28,6 +28,7 @@ protected:
 private:
     void show_selection();
     void show_step(const Step& step);
+    void show_request(const Request& request);
     void show_details(const QString& kind, const QColor& colour, const QString& name, std::vector<DetailGroup> groups);
     void follow(const QModelIndex& index);
     void copy_rows();

@@ -3,6 +3,9 @@
 #include <QApplication>
 #include <QCoreApplication>
 #include <QFont>
+#include <QLocale>
+#include <QPainter>
+#include <QPixmap>
 #include <algorithm>
 
 #include "views/format.h"
@@ -13,6 +16,36 @@ namespace faultline {
 
 namespace {
 
+bool in_words(int column) {
+    return column == StepTableModel::step_column || column == StepTableModel::phase_column || column == StepTableModel::found_column ||
+           column == StepTableModel::reasons_column || column == StepTableModel::bound_column;
+}
+
+constexpr int kBadge = 12;
+
+/// A shape for each sort of outlier, so that none hangs on its colour: a triangle is slow, a diamond is another structure, bars are a
+/// stall. What is in line has none.
+QPixmap badge(const StepVerdict& verdict, bool stall) {
+    QPixmap pixmap(kBadge * 2, kBadge * 2);
+    pixmap.setDevicePixelRatio(2);
+    pixmap.fill(Qt::transparent);
+    if (!verdict.outlier && !stall) return pixmap;
+    QPainter painter(&pixmap);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const Chrome& colours = chrome(is_dark(QApplication::palette()));
+    painter.setPen(Qt::NoPen);
+    painter.setBrush((verdict.reasons & reason_slow) != 0 || stall ? colours.error : colours.warning);
+    if (stall) {
+        painter.drawRect(QRectF(2, 1.5, 3, 9));
+        painter.drawRect(QRectF(7, 1.5, 3, 9));
+    } else if ((verdict.reasons & reason_slow) != 0) {
+        painter.drawPolygon(QPolygonF({{6, 1}, {11.5, 11}, {0.5, 11}}));
+    } else {
+        painter.drawPolygon(QPolygonF({{6, 0.5}, {11.5, 6}, {6, 11.5}, {0.5, 6}}));
+    }
+    return pixmap;
+}
+
 /// The id that commands take, then the name. An inferred step is often called after a Python frame, whose path says less than its function.
 QString shown_name(const Step& step) {
     return QString::number(index_of(step.id)) + QStringLiteral(" · ") +
@@ -20,6 +53,33 @@ QString shown_name(const Step& step) {
 }
 
 }  // namespace
+
+QString ratio_text(const std::optional<double>& ratio) {
+    return ratio ? QStringLiteral("×") + QLocale().toString(*ratio, 'f', *ratio < 9.95 ? 2 : 0) : QString(QChar(0x2013));
+}
+
+QString reasons_text(std::uint32_t reasons) {
+    const auto tr = [](const char* text) { return QCoreApplication::translate("StepTableModel", text); };
+    QStringList words;
+    if ((reasons & reason_slow) != 0) words += tr("slow");
+    if ((reasons & reason_structure) != 0) words += tr("other structure");
+    if ((reasons & reason_contradiction) != 0) words += tr("contradiction");
+    if ((reasons & reason_stall) != 0) words += tr("stall");
+    if ((reasons & reason_slo) != 0) words += tr("over the limit");
+    return words.join(QStringLiteral(", "));
+}
+
+QString bound_text(StepBound bound) {
+    const auto tr = [](const char* text) { return QCoreApplication::translate("StepTableModel", text); };
+    switch (bound) {
+        case StepBound::cpu: return tr("CPU");
+        case StepBound::gpu: return tr("GPU");
+        case StepBound::communication: return tr("communication");
+        case StepBound::balanced: return tr("balanced");
+        case StepBound::unknown: break;
+    }
+    return tr("unknown");
+}
 
 double busy_share(const Step& step) {
     const auto length = static_cast<double>(step.end - step.start);
@@ -34,6 +94,10 @@ QString no_steps_reason(const LoadedCapture& capture) {
         for (const Chunk& chunk : capture.reader->chunks(track.id)) kinds |= chunk.kind_mask;
     const auto has = [kinds](SpanKind kind) { return (kinds & (1u << static_cast<unsigned>(kind))) != 0; };
     if (kinds == 0) return tr("No steps found: the capture holds no spans at all. Look into the import ledger.");
+    const std::uint32_t spans =
+        kinds & ~((1u << static_cast<unsigned>(SpanKind::counter)) | (1u << static_cast<unsigned>(SpanKind::instant)));
+    if (spans == 0 && !capture.logs.empty())
+        return tr("No steps found: the capture holds a log and no trace. Import the log together with a trace of the same run.");
     if (!has(SpanKind::kernel) && !has(SpanKind::runtime_call) && !has(SpanKind::driver_call) && !has(SpanKind::accelerator))
         return tr(
             "No steps found: the capture holds host activity only, no device work and no launches. "
@@ -67,10 +131,32 @@ int StepTableModel::rowCount(const QModelIndex& parent) const {
 
 int StepTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : column_count; }
 
-QString StepTableModel::cell(const Step& step, int column) const {
+const StepVerdict* StepTableModel::verdict(std::size_t row) const {
+    return row < capture_->verdicts.size() ? &capture_->verdicts[row] : nullptr;
+}
+
+QString StepTableModel::cell(std::size_t row, int column) const {
+    const StepVerdict* judged = verdict(row);
+    const QString nothing(QChar(0x2013));
     switch (column) {
-        case step_column: return shown_name(step);
-        case phase_column: return phase_text(step.phase);
+        case ratio_column: return judged == nullptr ? nothing : ratio_text(judged->ratio);
+        case expected_column: return judged == nullptr || !judged->expected_ns ? nothing : duration_text(*judged->expected_ns);
+        case reasons_column: return judged == nullptr ? QString() : reasons_text(judged->reasons);
+        case bound_column: return judged == nullptr || judged->bound == StepBound::unknown ? nothing : bound_text(judged->bound);
+        default: return step_cell(capture_->steps[row], column);
+    }
+}
+
+QString StepTableModel::step_cell(const Step& step, int column) const {
+    const bool stall = step.kind == StepKind::stall;
+    switch (column) {
+        case step_column:
+            if (stall) return tr("%1 · stall").arg(index_of(step.id));
+            // Among judged steps the name gives way to what is compared; it says no more than phase, tokens and batch do.
+            if (!capture_->verdicts.empty() && step.phase != StepPhase::other && !step.inferred)
+                return QString::number(index_of(step.id)) + QStringLiteral(" · ") + phase_text(step.phase);
+            return shown_name(step);
+        case phase_column: return stall ? QString(QChar(0x2013)) : phase_text(step.phase);
         case duration_column: return duration_text(step.end - step.start);
         case busy_column: return step.kernels == 0 && step.kernel_busy_ns == 0 ? QString(QChar(0x2013)) : percent_text(busy_share(step));
         case tokens_column: return optional_text(step.tokens);
@@ -83,9 +169,20 @@ QString StepTableModel::cell(const Step& step, int column) const {
     }
 }
 
-QVariant StepTableModel::sort_value(const Step& step, int column) const {
+QVariant StepTableModel::sort_value(std::size_t row, int column) const {
     const auto number = [](const std::optional<std::int64_t>& n) { return QVariant::fromValue<qlonglong>(n.value_or(-1)); };
+    const Step& step = capture_->steps[row];
+    const StepVerdict* judged = verdict(row);
     switch (column) {
+        case ratio_column: {
+            // Stalls by their length, then outliers by how far they are out, then the rest: largest first is worst first.
+            if (judged == nullptr) return -1.0;
+            constexpr double kOutlier = 1e9;
+            constexpr double kStall = 1e12;
+            if (step.kind == StepKind::stall) return kStall + static_cast<double>(step.end - step.start) * 1e-6;
+            return judged->ratio.value_or(0) + (judged->outlier ? kOutlier : 0);
+        }
+        case expected_column: return QVariant::fromValue<qlonglong>(judged != nullptr ? judged->expected_ns.value_or(-1) : -1);
         case step_column: return QVariant::fromValue<qlonglong>(index_of(step.id));
         case duration_column: return QVariant::fromValue<qlonglong>(step.end - step.start);
         case busy_column: return busy_share(step);
@@ -94,33 +191,65 @@ QVariant StepTableModel::sort_value(const Step& step, int column) const {
         case host_column: return QVariant::fromValue<qlonglong>(step.host_ns);
         case kernels_column: return QVariant::fromValue<qlonglong>(step.kernels);
         case start_column: return QVariant::fromValue<qlonglong>(step.start);
-        default: return cell(step, column);
+        default: return cell(row, column);
+    }
+}
+
+QVariant StepTableModel::tool_tip(std::size_t row, int column) const {
+    const Step& step = capture_->steps[row];
+    const StepVerdict* judged = verdict(row);
+    switch (column) {
+        case ratio_column:
+        case expected_column:
+            if (judged == nullptr) return tr("This capture was not judged.");
+            return tr("Duration over what is expected of a step of this instance, phase and number of tokens. Rule: %1")
+                .arg(QString::fromStdString(judged->rule));
+        case reasons_column: return judged == nullptr ? QVariant() : QString::fromStdString(judged->sentence);
+        case bound_column: return tr("What the step waited for most of its time");
+        case busy_column: return tr("Time in which the GPUs of the step worked (union of its device work) over its duration and ranks");
+        case found_column:
+            return step.inferred ? tr("Inferred from %1: the capture does not name its steps").arg(QString::fromStdString(step.dialect))
+                                 : tr("Named by the capture (%1)").arg(QString::fromStdString(step.dialect));
+        case step_column: {
+            QString text = QString::fromStdString(step.name);
+            if (judged != nullptr && judged->outlier)
+                text += QLatin1Char('\n') + tr("Outlier: %1").arg(QString::fromStdString(judged->sentence));
+            return text;
+        }
+        default: return {};
     }
 }
 
 QVariant StepTableModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || capture_ == nullptr) return {};
-    const Step& step = capture_->steps[static_cast<std::size_t>(index.row())];
+    const auto row = static_cast<std::size_t>(index.row());
+    const Step& step = capture_->steps[row];
+    const StepVerdict* judged = verdict(row);
     switch (role) {
-        case Qt::DisplayRole: return cell(step, index.column());
-        case kSortRole: return sort_value(step, index.column());
+        case Qt::DisplayRole: return cell(row, index.column());
+        case kSortRole: return sort_value(row, index.column());
         case kStepRole: return QVariant::fromValue<qlonglong>(index_of(step.id));
-        case Qt::ToolTipRole:
-            if (index.column() == busy_column)
-                return tr("Time in which the GPUs of the step worked (union of its device work) over its duration and ranks");
-            if (index.column() == found_column)
-                return step.inferred ? tr("Inferred from %1: the capture does not name its steps").arg(QString::fromStdString(step.dialect))
-                                     : tr("Named by the capture (%1)").arg(QString::fromStdString(step.dialect));
-            return index.column() == step_column ? QString::fromStdString(step.name) : QVariant();
+        case kFilterRole:
+            return index.column() == step_column ? cell(row, step_column) + QLatin1Char(' ') + QString::fromStdString(step.name)
+                                                 : cell(row, index.column());
+        case kOutlierRole: return judged != nullptr && judged->outlier;
+        case Qt::ToolTipRole: return tool_tip(row, index.column());
+        case Qt::DecorationRole:
+            if (index.column() != step_column || judged == nullptr) return {};
+            return badge(*judged, step.kind == StepKind::stall);
+        case Qt::AccessibleTextRole:
+            if (index.column() != step_column || judged == nullptr || !judged->outlier) return cell(row, index.column());
+            return tr("outlier, %1").arg(cell(row, index.column()));
         case Qt::TextAlignmentRole:
-            if (index.column() != step_column && index.column() != phase_column && index.column() != found_column)
-                return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+            if (!in_words(index.column())) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
             return {};
         case Qt::FontRole: {
-            if (!step.inferred || index.column() != step_column) return {};
-            QFont slanted = QApplication::font();
-            slanted.setItalic(true);
-            return slanted;
+            const bool out = judged != nullptr && judged->outlier;
+            if (index.column() != step_column || (!step.inferred && !out)) return {};
+            QFont font = QApplication::font();
+            font.setItalic(step.inferred);
+            font.setBold(out);
+            return font;
         }
         case Qt::ForegroundRole:
             if (index.column() == found_column) return chrome(is_dark(QApplication::palette())).muted;
@@ -131,13 +260,16 @@ QVariant StepTableModel::data(const QModelIndex& index, int role) const {
 
 QVariant StepTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
     if (orientation != Qt::Horizontal) return {};
-    const bool words = section == step_column || section == phase_column || section == found_column;
-    if (role == Qt::TextAlignmentRole) return QVariant((words ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    if (role == Qt::TextAlignmentRole) return QVariant((in_words(section) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     if (role != Qt::DisplayRole) return {};
     switch (section) {
         case step_column: return tr("Step");
         case phase_column: return tr("Phase");
+        case ratio_column: return tr("Ratio");
         case duration_column: return tr("Duration");
+        case expected_column: return tr("Expected");
+        case reasons_column: return tr("Out of line");
+        case bound_column: return tr("Bound by");
         case busy_column: return tr("GPU busy");
         case tokens_column: return tr("Tokens");
         case batch_column: return tr("Batch");

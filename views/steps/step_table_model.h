@@ -1,4 +1,5 @@
-// The steps of a capture as a table. Qt::UserRole holds the value a column sorts by; kStepRole the step's id.
+// The items of a capture's step list as a table: steps and stalls, with what the analysis says of each. kSortRole holds the value that a
+// column sorts by (outliers before the rest in the ratio column), kStepRole the item's id, kOutlierRole whether it is out of line.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -12,7 +13,11 @@ class StepTableModel : public QAbstractTableModel {
 public:
     enum Columns {
         step_column,
+        ratio_column,
         duration_column,
+        expected_column,
+        reasons_column,
+        bound_column,
         busy_column,
         phase_column,
         tokens_column,
@@ -25,11 +30,14 @@ public:
     };
     static constexpr int kSortRole = Qt::UserRole;
     static constexpr int kStepRole = Qt::UserRole + 1;
+    static constexpr int kOutlierRole = Qt::UserRole + 2;
+    static constexpr int kFilterRole = Qt::UserRole + 3;  ///< what is searched: the whole name, else what is shown
 
     explicit StepTableModel(QObject* parent = nullptr);
     /// `capture` outlives the model's use of it; null empties the table.
     void set_capture(const LoadedCapture* capture);
     [[nodiscard]] int row_of(StepId step) const;  ///< -1 where there is none
+    [[nodiscard]] bool judged() const { return capture_ != nullptr && !capture_->verdicts.empty(); }
 
     [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
     [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
@@ -37,10 +45,19 @@ public:
     [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
 
 private:
-    [[nodiscard]] QString cell(const Step& step, int column) const;
-    [[nodiscard]] QVariant sort_value(const Step& step, int column) const;
+    [[nodiscard]] QString cell(std::size_t row, int column) const;
+    [[nodiscard]] QString step_cell(const Step& step, int column) const;
+    [[nodiscard]] QVariant sort_value(std::size_t row, int column) const;
+    [[nodiscard]] QVariant tool_tip(std::size_t row, int column) const;
+    [[nodiscard]] const StepVerdict* verdict(std::size_t row) const;
     const LoadedCapture* capture_ = nullptr;
 };
+
+/// "×3.4"; an en dash where there is nothing to compare with.
+[[nodiscard]] QString ratio_text(const std::optional<double>& ratio);
+/// "slow, structure" in the words of the window.
+[[nodiscard]] QString reasons_text(std::uint32_t reasons);
+[[nodiscard]] QString bound_text(StepBound bound);
 
 /// Share of the step in which its devices worked, 0…1 for each of its ranks; 0 for a step without length.
 [[nodiscard]] double busy_share(const Step& step);

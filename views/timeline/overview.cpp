@@ -11,6 +11,7 @@
 #include "core/drawable.h"
 #include "views/format.h"
 #include "views/palette.h"
+#include "views/timeline/log_marks.h"
 #include "views/timeline/raster.h"
 
 namespace faultline {
@@ -76,6 +77,7 @@ Overview::Overview(Session& session, QWidget* parent) : QWidget(parent), session
     connect(&session_, &Session::range_changed, this, qOverload<>(&QWidget::update));
     connect(&session_, &Session::marked_changed, this, qOverload<>(&QWidget::update));
     connect(&session_, &Session::selection_changed, this, qOverload<>(&QWidget::update));
+    connect(&session_, &Session::log_changed, this, qOverload<>(&QWidget::update));
     apply_theme();
 }
 
@@ -158,11 +160,40 @@ void Overview::paint_strip() {
     }
     int last_tick = -1000;
     for (const Step& step : capture.steps) {
+        if (step.kind == StepKind::stall) continue;
         const int x = static_cast<int>(std::floor(a.x(step.start) * dpr));
         if (x - last_tick < std::lround(3 * dpr)) continue;  // closer ones would be a bar that says nothing
         last_tick = x;
         fill(canvas, {x, 0, x + 1, top}, colours.muted.rgb());
     }
+    paint_findings(a);
+}
+
+void Overview::paint_findings(const TimeAxis& a) {
+    const Chrome& colours = chrome(is_dark(palette()));
+    const LoadedCapture& capture = *session_.capture();
+    QPainter painter(&strip_);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double high = strip_.height() / strip_.devicePixelRatio();
+    for (const Step& step : capture.steps) {  // a stall covers its whole length, hatched
+        if (step.kind == StepKind::stall)
+            painter.fillRect(QRectF(a.x(step.start), 0, std::max(2.0, a.x(step.end) - a.x(step.start)), high),
+                             QBrush(colours.error, Qt::BDiagPattern));
+    }
+    painter.setPen(QPen(palette().color(QPalette::Base), 1));
+    painter.setBrush(colours.error);
+    double last = -1e9;
+    for (std::size_t i = 0; i < capture.verdicts.size(); ++i) {
+        if (!capture.verdicts[i].outlier || capture.steps[i].kind == StepKind::stall) continue;
+        const double x = a.x(capture.steps[i].start);
+        if (x - last < 6) continue;
+        last = x;
+        painter.drawPolygon(QPolygonF({{x - 5.5, high}, {x + 5.5, high}, {x, high - 9}}));
+    }
+    // Every line as a tick would be a bar; the warnings and errors are what is looked for.
+    std::vector<LogMark> marks = LogMarks(capture).columns(session_.extent(), static_cast<int>(a.width));
+    for (LogMark& mark : marks) mark = mark == LogMark::line ? LogMark::none : mark;
+    paint_log_marks(painter, marks, 0, 0, 8, colours.muted, colours.warning, colours.error);
 }
 
 void Overview::paintEvent(QPaintEvent*) {
@@ -175,8 +206,13 @@ void Overview::paintEvent(QPaintEvent*) {
     const TimeAxis a = axis();
     const QRectF strip(metrics_.gutter, strip_top(), a.width, strip_bottom() - strip_top());
     painter.drawImage(strip.topLeft(), strip_);
-    if (const auto id = session_.selected_step()) {
-        if (const Step* step = session_.capture()->step(*id)) {
+    if (const auto log = session_.selected_log(); log && session_.capture()->logs[*log].time) {
+        const double x = a.x(*session_.capture()->logs[*log].time);
+        if (x >= 0 && x <= a.width)
+            painter.fillRect(QRectF(metrics_.gutter + std::floor(x), strip.top(), 1, strip.height()), palette().color(QPalette::Text));
+    }
+    for (const StepId id : session_.lit_steps()) {
+        if (const Step* step = session_.capture()->step(id)) {
             QColor band = colours.accent;
             band.setAlpha(60);
             const double x = a.x(step->start);

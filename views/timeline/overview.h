@@ -1,4 +1,5 @@
-// The whole capture in one strip: how busy the devices were, where the steps start, and the part that the rows show as a handle that
+// The whole capture in one strip: how busy the devices were, where the steps start, which are out of line, where the log has warnings and
+// errors, and the part that the rows show as a handle that
 // can be moved and resized. By keyboard: arrows move, + and - zoom, Home and End, Page Up and Page Down.
 #pragma once
 
@@ -51,6 +52,7 @@ private:
     void apply_theme();
     void forget();
     void paint_strip();
+    void paint_findings(const TimeAxis& axis);
     void pass_through(TimeRange range);
 
     Session& session_;

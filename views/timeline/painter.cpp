@@ -31,6 +31,7 @@ void TimelinePainter::set_capture(const LoadedCapture* capture) {
     capture_ = capture;
     geometry_.clear();
     names_ = capture != nullptr ? std::make_unique<SpanNames>(capture->reader.get()) : nullptr;
+    bubbles_ = capture != nullptr ? BubbleRows(*capture) : BubbleRows();
 }
 
 const LaneGeometry& TimelinePainter::geometry(const Row& row, const TimelineView& view) {
@@ -46,7 +47,7 @@ QRectF TimelinePainter::block_rect(const Row& row, const Block& block, const Tim
             static_cast<double>(row.height)};
 }
 
-void TimelinePainter::set_selection(const Session& session) {
+void TimelinePainter::set_selection(const Session& session, const RequestLanes& requests) {
     const SpanChain& chain = session.lit();
     lit_.clear();
     lit_.reserve(chain.ancestors.size() + chain.launched.size());
@@ -55,6 +56,9 @@ void TimelinePainter::set_selection(const Session& session) {
     std::sort(lit_.begin(), lit_.end());
     selected_.reset();
     if (const auto span = session.selected_span()) selected_ = span->value;
+    request_lanes_ = &requests;
+    selected_request_ = session.selected_request();
+    lit_requests_ = session.selected_step() ? requests.of_step(*session.selected_step()) : std::vector<std::uint32_t>();
 }
 
 const QImage& TimelinePainter::paint(const TimelineView& view, const RowLayout& layout, const Session& session) {
@@ -124,7 +128,9 @@ void TimelinePainter::paint_row(Frame& frame, const Row& row) {
         const int y = row.kind == RowKind::process ? frame.top(row) : frame.bottom(row) - 1;
         fill(frame.canvas, {0, y, frame.canvas.width, y + 1}, frame.colours.border.rgb());
     }
+    if (row.kind == RowKind::request) paint_requests(frame, row);
     if (row.lane == nullptr) return;
+    if (row.kind == RowKind::device) paint_bubbles(frame, row);
     if (row.kind == RowKind::counter)
         paint_counter(frame, row);
     else

@@ -1,4 +1,4 @@
-// Paints the rows of the timeline into one QImage: bands, grid, blocks, labels, the lit chain and the selection.
+// Paints the rows of the timeline into one QImage: bands, grid, blocks, requests, bubbles, labels, the lit chain and the selection.
 //
 // GUI thread. Costs pixels: the geometry of a lane is kept for (range, width), names are masks that are copied, rectangles go straight
 // into the pixels. Runs no SQL and walks no spans. What changes with the pointer (hover, a range being marked) is drawn over the image.
@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "views/session.h"
+#include "views/timeline/bubble_rows.h"
 #include "views/timeline/geometry.h"
 #include "views/timeline/label_cache.h"
+#include "views/timeline/request_lanes.h"
 #include "views/timeline/row_layout.h"
 #include "views/timeline/span_names.h"
 #include "views/timeline/span_style.h"
@@ -49,7 +51,8 @@ public:
     /// Forgets geometry and names; `capture` may be null.
     void set_capture(const LoadedCapture* capture);
     /// Takes over the selection and its lit chain; after every change of the selection, since a chain can be 100,000 spans long.
-    void set_selection(const Session& session);
+    void set_selection(const Session& session, const RequestLanes& requests);
+    [[nodiscard]] const BubbleRows& bubbles() const noexcept { return bubbles_; }
     [[nodiscard]] SpanNames* names() noexcept { return names_.get(); }
 
     /// The frame; the image is kept and painted over by the next one.
@@ -73,6 +76,11 @@ private:
     void paint_label(Frame& frame, const Block& block, PixelRect rect, const QString& text, const SpanStyle& style);
     void paint_marks_of_block(Frame& frame, const Row& row, const Block& block, PixelRect rect);
     void paint_gutter(Frame& frame, const Row& row);
+    void paint_requests(Frame& frame, const Row& row);
+    void paint_request_part(Frame& frame, RequestPart part, PixelRect rect);
+    void paint_request_marks(Frame& frame, const RequestBar& bar, PixelRect rect);
+    void paint_bubbles(Frame& frame, const Row& row);
+    void paint_bubble_label(Frame& frame, const Bubble& bubble, PixelRect rect);
     void paint_arrows(Frame& frame);
     void paint_arrow(Frame& frame, const SpanPlace& from, const SpanPlace& to);
 
@@ -90,6 +98,10 @@ private:
     std::vector<int> column_bar_;
     std::vector<std::int64_t> lit_;  ///< ids of the lit chain, sorted
     std::optional<std::int64_t> selected_;
+    BubbleRows bubbles_;
+    const RequestLanes* request_lanes_ = nullptr;
+    std::vector<std::uint32_t> lit_requests_;  ///< of the chosen step, ascending
+    std::optional<std::size_t> selected_request_;
 };
 
 }  // namespace faultline

@@ -12,6 +12,9 @@ namespace faultline {
 
 namespace {
 
+constexpr const char* kRequestGroup = "requests";
+constexpr const char* kRequestMore = "requests/all";
+
 QString tr(const char* text) { return QCoreApplication::translate("Timeline", text); }
 QString text_of(const std::string& text) { return QString::fromStdString(text); }
 
@@ -59,6 +62,7 @@ public:
     RowWriter(const LoadedCapture& capture, const RowMetrics& metrics, const RowChoices& choices)
         : capture_(capture), metrics_(metrics), choices_(choices) {}
 
+    void requests(const RequestLanes& lanes, const LoadedCapture& capture);
     void process(const ProcessRows& rows, const std::string& key);
     [[nodiscard]] std::vector<Row> take() { return std::move(rows_); }
     [[nodiscard]] int bottom() const noexcept { return rows_.empty() ? 0 : y_ + metrics_.gap; }
@@ -112,6 +116,28 @@ bool RowWriter::heading(RowKind kind, int level, const QString& title, const QSt
     parent_ = static_cast<int>(rows_.size()) - 1;
     row.folded = folded_at_first ? !choices_.opened.contains(group) : choices_.folded.contains(group);
     return !row.folded;
+}
+
+void RowWriter::requests(const RequestLanes& lanes, const LoadedCapture& capture) {
+    if (lanes.lanes.empty()) return;
+    const QString count =
+        lanes.requests == 1 ? tr("1 request") : tr("%1 requests").arg(count_text(static_cast<std::int64_t>(lanes.requests)));
+    if (!heading(RowKind::layer, 1, tr("Requests"), count, kRequestGroup, -1)) return;
+    const bool all = choices_.opened.contains(kRequestMore);
+    const std::size_t shown = all ? lanes.lanes.size() : std::min(lanes.lanes.size(), RowLayout::kRequestLanes);
+    for (std::size_t i = 0; i < shown; ++i) {
+        ++band_;
+        Row& row = add(RowKind::request, 2, metrics_.device, i == 0 ? metrics_.gap : 0);
+        row.requests = &lanes.lanes[i];
+        if (!lanes.packed()) row.title = text_of(capture.requests[lanes.lanes[i].bars.front().request].name);
+    }
+    if (lanes.lanes.size() <= RowLayout::kRequestLanes) return;
+    const int hidden = static_cast<int>(lanes.lanes.size() - RowLayout::kRequestLanes);
+    Row& row = add(RowKind::more, 2, metrics_.lane);
+    row.title = all ? tr("fewer rows") : hidden == 1 ? tr("1 more row") : tr("%1 more rows").arg(hidden);
+    row.group = kRequestMore;
+    row.folded = !all;
+    row.hidden = all ? -hidden : hidden;
 }
 
 void RowWriter::process(const ProcessRows& rows, const std::string& key) {
@@ -196,8 +222,9 @@ void RowWriter::more(const Track& track, int level, const QString& title, int hi
 }
 
 void RowWriter::devices(const ProcessRows& rows, const std::string& key, int under) {
-    const QString count = rows.devices.size() == 1 ? tr("1 device") : tr("%1 devices").arg(rows.devices.size());
-    if (!heading(RowKind::layer, 1, tr("Kernels"), count, key + "/kernels", under)) return;
+    const bool none = rows.devices.empty();  // what a log counts belongs to no device
+    const QString count = none ? QString() : rows.devices.size() == 1 ? tr("1 device") : tr("%1 devices").arg(rows.devices.size());
+    if (!heading(RowKind::layer, 1, none ? tr("Counters") : tr("Kernels"), count, key + "/kernels", under)) return;
     const int kernels = parent_;
     for (const auto& [id, own] : rows.devices) device(id, own, fmt::format("{}/d{}", key, id), kernels);
     parent_ = kernels;
@@ -277,10 +304,12 @@ void RowChoices::toggle(const Row& row) {
     flip(opens ? opened : folded);
 }
 
-RowLayout RowLayout::build(const LoadedCapture& capture, const RowMetrics& metrics, const RowChoices& choices) {
+RowLayout RowLayout::build(const LoadedCapture& capture, const RowMetrics& metrics, const RowChoices& choices,
+                           const RequestLanes* requests) {
     RowLayout layout;
     if (!capture.index) return layout;
     RowWriter writer(capture, metrics, choices);
+    if (requests != nullptr) writer.requests(*requests, capture);
     int number = 0;
     for (const ProcessRows& rows : sorted_processes(capture)) writer.process(rows, fmt::format("p{}", number++));
     layout.height_ = writer.bottom();
@@ -300,10 +329,21 @@ int RowLayout::row_of(const Lane* lane) const noexcept {
     return at == rows_.end() ? -1 : static_cast<int>(at - rows_.begin());
 }
 
+int RowLayout::row_of(const RequestLane* lane) const noexcept {
+    if (lane == nullptr) return -1;
+    const auto at = std::find_if(rows_.begin(), rows_.end(), [lane](const Row& row) { return row.requests == lane; });
+    return at == rows_.end() ? -1 : static_cast<int>(at - rows_.begin());
+}
+
 std::pair<int, int> RowLayout::visible(int top, int bottom) const noexcept {
     const auto first = std::lower_bound(rows_.begin(), rows_.end(), top, [](const Row& row, int y) { return row.bottom() <= y; });
     const auto last = std::lower_bound(first, rows_.end(), bottom, [](const Row& row, int y) { return row.top < y; });
     return {static_cast<int>(first - rows_.begin()), static_cast<int>(last - rows_.begin())};
+}
+
+void reveal_requests(std::size_t lane, RowChoices& choices) {
+    choices.folded.erase(kRequestGroup);
+    if (lane >= RowLayout::kRequestLanes) choices.opened.insert(kRequestMore);
 }
 
 bool reveal_lane(const LoadedCapture& capture, const Lane* lane, RowChoices& choices) {

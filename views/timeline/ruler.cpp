@@ -49,6 +49,7 @@ QString whole_text(TimeNs t, const Unit& unit) {
 /// What a bar of the band says: phase, tokens and requests where they are known, else the name.
 QString step_label(const Step& step) {
     QStringList parts;
+    if (step.kind == StepKind::stall) return Ruler::tr("stall %1").arg(duration_text(step.end - step.start));
     if (step.phase != StepPhase::other) parts << phase_text(step.phase);
     if (step.tokens) parts << (*step.tokens == 1 ? Ruler::tr("1 token") : Ruler::tr("%1 tokens").arg(count_text(*step.tokens)));
     if (step.batch) parts << (*step.batch == 1 ? Ruler::tr("1 request") : Ruler::tr("%1 requests").arg(count_text(*step.batch)));
@@ -74,9 +75,12 @@ Ruler::Ruler(Session& session, QWidget* parent) : QWidget(parent), session_(sess
     setAccessibleName(tr("Time and steps"));
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setMouseTracking(true);
-    for (const auto signal : {&Session::capture_changed, &Session::range_changed, &Session::selection_changed, &Session::marked_changed}) {
+    for (const auto signal : {&Session::capture_changed, &Session::range_changed, &Session::selection_changed, &Session::marked_changed,
+                              &Session::log_changed}) {
         connect(&session_, signal, this, qOverload<>(&QWidget::update));
     }
+    connect(&session_, &Session::capture_changed, this,
+            [this] { log_marks_ = session_.capture() != nullptr ? LogMarks(*session_.capture()) : LogMarks(); });
     apply_theme();
 }
 
@@ -113,6 +117,7 @@ void Ruler::paintEvent(QPaintEvent*) {
     painter.setFont(metrics_.label_font);
     paint_ticks(painter);
     paint_steps(painter);
+    paint_log(painter);
     const QColor border = chrome(is_dark(palette())).border;
     painter.fillRect(QRect(0, height() - 1, width(), 1), border);
     painter.fillRect(QRect(metrics_.gutter - 1, 0, 1, height()), border);
@@ -160,8 +165,6 @@ void Ruler::paint_ticks(QPainter& painter) {
 void Ruler::paint_steps(QPainter& painter) {
     const Chrome& colours = chrome(is_dark(palette()));
     const TimeAxis a = axis();
-    const QFontMetrics font(metrics_.label_font);
-    const QColor text = palette().color(QPalette::Text);
     const int top = metrics_.ruler;
     const int high = metrics_.steps - 3;
     painter.setPen(colours.muted);
@@ -169,32 +172,89 @@ void Ruler::paint_steps(QPainter& painter) {
     painter.drawText(QRect(10, top, metrics_.gutter - 18, high), Qt::AlignLeft | Qt::AlignVCenter, tr("Steps"));
     painter.save();
     painter.setClipRect(QRect(metrics_.gutter, top, static_cast<int>(a.width), metrics_.steps));
+    // What is lit comes last, on top: intervals of steps may overlap.
+    for (const bool lit : {false, true}) paint_band(painter, lit);
+    painter.restore();
+}
+
+void Ruler::paint_band(QPainter& painter, bool lit) {
+    const TimeAxis a = axis();
+    const LoadedCapture& capture = *session_.capture();
     double drawn_to = -1;
-    std::size_t number = 0;
-    for (const Step& step : session_.capture()->steps) {
-        ++number;
-        if (step.end <= a.range.start || step.start >= a.range.end) continue;
+    for (std::size_t at = 0; at < capture.steps.size(); ++at) {
+        const Step& step = capture.steps[at];
+        if (step.end <= a.range.start || step.start >= a.range.end || session_.step_lit(step.id) != lit) continue;
         const double x0 = std::floor(std::max(-2.0, a.x(step.start)));
         const double x1 = std::max(x0 + 1, std::floor(std::min(a.width + 2, a.x(step.end))));
-        const bool chosen = session_.selected_step() == step.id;
-        if (!chosen && x1 <= drawn_to) continue;  // nothing of it would be seen: a thousand steps cost a thousand pixels
-        drawn_to = std::max(drawn_to, x1);
-        const QRectF bar(metrics_.gutter + x0, top, std::max(1.0, x1 - x0 - 1), high);
-        QColor ground = chosen ? colours.accent : palette().color(QPalette::Text);
-        if (!chosen) ground.setAlphaF(number % 2 == 0 ? 0.10F : 0.17F);
-        painter.fillRect(bar, ground);
-        if (bar.width() >= 5 || chosen) painter.fillRect(QRectF(bar.left(), top, 1, high), chosen ? text : colours.muted);
-        if (step.inferred)
-            painter.fillRect(QRectF(bar.left(), top + high - 2, bar.width(), 1), colours.muted);  // a line under what was inferred
-        if (bar.width() < 40) continue;
-        const QRectF room(std::max(bar.left(), static_cast<double>(metrics_.gutter)) + 5, top,
-                          bar.right() - std::max(bar.left(), static_cast<double>(metrics_.gutter)) - 8, high);
-        const QString name = step_label(step);
-        const int fits = static_cast<int>(room.width() / std::max(1, font.averageCharWidth()));
-        painter.setPen(chosen ? text_on(colours.accent) : text);
-        painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
-                         name.size() <= fits ? name : name.left(std::max(0, fits - 1)) + QStringLiteral("…"));
+        const bool outlier = at < capture.verdicts.size() && capture.verdicts[at].outlier;
+        const bool special = outlier || lit || step.kind == StepKind::stall;
+        if (!special && x1 <= drawn_to) continue;  // nothing of it would be seen: a thousand steps cost a thousand pixels
+        if (step.kind == StepKind::step) drawn_to = std::max(drawn_to, x1);
+        // A name ends where the next step begins.
+        double until = x1;
+        if (!lit && at + 1 < capture.steps.size() && capture.steps[at + 1].start > step.start)
+            until = std::clamp(a.x(capture.steps[at + 1].start), x0, x1);
+        paint_step(painter, step, x0, x1, until, at % 2 == 1);
     }
+}
+
+void Ruler::paint_step(QPainter& painter, const Step& step, double x0, double x1, double until, bool even) {
+    const Chrome& colours = chrome(is_dark(palette()));
+    const QFontMetrics font(metrics_.label_font);
+    const QColor text = palette().color(QPalette::Text);
+    const int top = metrics_.ruler;
+    const int high = metrics_.steps - 3;
+    const bool lit = session_.step_lit(step.id);
+    const bool outlier = session_.capture()->outlier(step.id);
+    const bool stall = step.kind == StepKind::stall;
+    const QRectF bar(metrics_.gutter + x0, top, std::max(1.0, x1 - x0 - 1), high);
+    QColor ground = lit ? colours.accent : text;
+    if (!lit) ground.setAlphaF(even ? 0.10F : 0.17F);
+    painter.fillRect(bar, ground);
+    if (stall) painter.fillRect(bar, QBrush(lit ? text_on(colours.accent) : colours.error, Qt::BDiagPattern));
+    if (bar.width() >= 5 || lit) painter.fillRect(QRectF(bar.left(), top, 1, high), lit ? text : colours.muted);
+    if (step.inferred)
+        painter.fillRect(QRectF(bar.left(), top + high - 2, bar.width(), 1), colours.muted);  // a line under what was inferred
+    if (outlier && !stall) {  // a triangle that stands on the band, at the step's start: seen however narrow the step is
+        const double x = std::max(bar.left(), static_cast<double>(metrics_.gutter)) + 0.5;
+        painter.save();
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(palette().color(QPalette::Window), 1));
+        painter.setBrush(colours.error);
+        painter.drawPolygon(QPolygonF({{x - 1, top + high + 1.0}, {x + 10, top + high + 1.0}, {x + 4.5, top + high - 10.0}}));
+        painter.restore();
+    }
+    const double right = metrics_.gutter + until;
+    if (right - bar.left() < 40) return;
+    const double left = std::max(bar.left(), static_cast<double>(metrics_.gutter)) + (outlier && !stall ? 13 : 5);
+    const QRectF room(left, top, right - left - 4, high);
+    const QString name = step_label(step);
+    const int fits = static_cast<int>(room.width() / std::max(1, font.averageCharWidth()));
+    const QString shown = name.size() <= fits ? name : name.left(std::max(0, fits - 1)) + QStringLiteral("…");
+    if (stall)  // a plate under the name, or the hatching would run through it
+        painter.fillRect(QRectF(left - 2, top, std::min(room.width(), font.horizontalAdvance(shown) + 6.0), high),
+                         lit ? colours.accent : palette().color(QPalette::Window));
+    painter.setPen(lit ? text_on(colours.accent) : text);
+    painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, shown);
+}
+
+void Ruler::paint_log(QPainter& painter) {
+    const Chrome& colours = chrome(is_dark(palette()));
+    const TimeAxis a = axis();
+    if (!log_marks_.empty())
+        paint_log_marks(painter, log_marks_.columns(a.range, static_cast<int>(a.width)), metrics_.gutter, 0, 8, colours.muted,
+                        colours.warning, colours.error);
+    const auto log = session_.selected_log();
+    if (!log || !session_.capture()->logs[*log].time) return;
+    const double x = a.x(*session_.capture()->logs[*log].time);
+    if (x < 0 || x > a.width) return;
+    const double at = metrics_.gutter + std::floor(x);
+    painter.fillRect(QRectF(at, 0, 1, metrics_.ruler + metrics_.steps), palette().color(QPalette::Text));
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(palette().color(QPalette::Text));
+    painter.drawPolygon(QPolygonF({{at - 5, 0}, {at + 6, 0}, {at + 0.5, 8}}));
     painter.restore();
 }
 
@@ -245,6 +305,9 @@ bool Ruler::event(QEvent* event) {
             text =
                 QStringLiteral("<b>%1</b><br>").arg(QString::fromStdString(step->name).toHtmlEscaped()) +
                 tr("%1 · %2 · starts at %3").arg(phase_text(step->phase), duration_text(step->end - step->start), time_text(step->start));
+            const StepVerdict* judged = session_.capture()->verdict(step->id);
+            if (judged != nullptr && judged->outlier)
+                text += QStringLiteral("<br>") + tr("outlier: %1").arg(QString::fromStdString(judged->sentence).toHtmlEscaped());
             if (step->inferred) text += QStringLiteral("<br>") + tr("inferred from repetition");
         }
         QToolTip::showText(help->globalPos(), text, this);

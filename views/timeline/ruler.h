@@ -1,5 +1,6 @@
-// The time axis above the rows: ticks with times since the start of the capture (and the wall clock where it is known), and the band of
-// the steps. Click on a step chooses it; drag marks a range; wheel zooms and pans as over the rows.
+// The time axis above the rows: ticks with times since the start of the capture (and the wall clock where it is known), marks of the log's
+// lines, and the band of the steps, where outliers carry a triangle and stalls are hatched. Click on a step chooses it; drag marks a range;
+// wheel zooms and pans as over the rows.
 #pragma once
 
 #include <QString>
@@ -7,6 +8,7 @@
 #include <optional>
 
 #include "views/session.h"
+#include "views/timeline/log_marks.h"
 #include "views/timeline/time_axis.h"
 #include "views/timeline/timeline_metrics.h"
 
@@ -45,10 +47,14 @@ private:
     void apply_theme();
     void paint_ticks(QPainter& painter);
     void paint_steps(QPainter& painter);
+    void paint_band(QPainter& painter, bool lit);
+    void paint_step(QPainter& painter, const Step& step, double x0, double x1, double until, bool even);
+    void paint_log(QPainter& painter);
 
     Session& session_;
     TimelineMetrics metrics_;
     int right_margin_ = 0;
+    LogMarks log_marks_;
     std::optional<TimeNs> press_;
     QPoint press_at_;
     bool dragging_ = false;

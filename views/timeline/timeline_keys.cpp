@@ -148,8 +148,10 @@ bool TimelineWidget::key_selection(const QKeyEvent& event) {
         case Qt::Key_Escape:
             if (drag_ != Drag::none)
                 end_drag({-1, -1});
-            else if (session_.selected_span() || session_.selected_step())
+            else if (session_.selected_span() || session_.selected_step() || session_.selected_request())
                 session_.select_span(std::nullopt);
+            else if (session_.selected_log())
+                session_.select_log(std::nullopt);
             else if (session_.marked())
                 session_.set_marked(std::nullopt);
             else
@@ -164,6 +166,8 @@ void TimelineWidget::centre_or_fit() {
     if (session_.selected_span()) {
         if (const auto place = laid_out_->index->place(*session_.selected_span())) target = place->range();
     }
+    if (const auto request = session_.selected_request(); request && !target)
+        target = request_range(*laid_out_, laid_out_->requests[*request]);
     if (!target) target = session_.marked();
     if (!target && session_.selected_step()) {
         if (const Step* step = laid_out_->step(*session_.selected_step())) target = TimeRange{step->start, step->end};
@@ -208,6 +212,8 @@ void TimelineWidget::select_near(const Lane& lane, TimeNs t) {
 
 void TimelineWidget::move_span(int direction) {
     if (current_row_ < 0) return;
+    if (const RequestLane* requests = layout_.rows()[static_cast<std::size_t>(current_row_)].requests)
+        return move_request(*requests, direction);
     const Lane* lane = layout_.rows()[static_cast<std::size_t>(current_row_)].lane;
     if (lane == nullptr || lane->size() == 0 || !lane->values.empty()) return;
     const auto selected = session_.selected_span() ? laid_out_->index->place(*session_.selected_span()) : std::nullopt;
@@ -228,6 +234,12 @@ void TimelineWidget::move_row(int direction) {
     set_current_row(next);
     reveal_row(next);
     const Row& row = layout_.rows()[static_cast<std::size_t>(next)];
+    if (row.requests != nullptr) {
+        const TimeRange range = session_.range();
+        const auto bar = row.requests->bar_at(range.contains(anchor) ? anchor : range.start + range.duration() / 2, range.duration() / 2);
+        if (bar) select_request(*row.requests, *bar);
+        return;
+    }
     if (row.lane == nullptr || !row.lane->values.empty()) return;
     // Where the row shows nothing at all the selection stays: going through empty rows must not move the view.
     const TimeRange range = session_.range();
@@ -238,6 +250,32 @@ void TimelineWidget::move_row(int direction) {
     shown.count = last - first;
     select({row.lane, span_under(*row.lane, shown, range.contains(anchor) ? anchor : range.start + range.duration() / 2)});
     anchor_ = anchor;
+}
+
+void TimelineWidget::select_request(const RequestLane& lane, std::size_t bar) {
+    own_selection_ = true;
+    session_.select_request(lane.bars[bar].request);
+    own_selection_ = false;
+    reveal_row(layout_.row_of(&lane));
+    const TimeRange range = session_.range();
+    const TimeRange found{lane.bars[bar].start, lane.bars[bar].end};
+    if (found.overlaps(range)) return;
+    const TimeNs length = range.duration();
+    pass_through({found.start - length / 10, found.start - length / 10 + length});
+}
+
+void TimelineWidget::move_request(const RequestLane& lane, int direction) {
+    if (lane.bars.empty()) return;
+    const auto place = session_.selected_request() ? requests_.find(*session_.selected_request()) : std::nullopt;
+    if (!place || &requests_.lanes[place->first] != &lane) {
+        const TimeRange range = session_.range();
+        const TimeNs middle = range.start + range.duration() / 2;
+        select_request(lane, lane.bar_at(middle, session_.extent().duration()).value_or(0));
+        return;
+    }
+    if (direction < 0 && place->second == 0) return;
+    if (direction > 0 && place->second + 1 >= lane.bars.size()) return;
+    select_request(lane, direction < 0 ? place->second - 1 : place->second + 1);
 }
 
 void TimelineWidget::extend_mark(int direction) {
@@ -255,7 +293,7 @@ void TimelineWidget::extend_mark(int direction) {
 bool TimelineWidget::fold_by_key(bool folded) {
     if (current_row_ < 0) return true;
     const Row& row = layout_.rows()[static_cast<std::size_t>(current_row_)];
-    if (row.lane != nullptr) return false;
+    if (!row.heading()) return false;
     if (row.toggles() && row.folded != folded)
         toggle_row(current_row_);
     else if (folded && row.parent >= 0)

@@ -156,7 +156,7 @@ void TimelineWidget::click(QPoint at) {
     if (found.row >= 0) {
         const Row& row = layout_.rows()[static_cast<std::size_t>(found.row)];
         set_current_row(found.row);
-        const bool heading = row.lane == nullptr;
+        const bool heading = row.heading();
         if (row.toggles() && (heading || at.x() < metrics_.gutter)) {
             toggle_row(found.row);
             return;
@@ -167,6 +167,10 @@ void TimelineWidget::click(QPoint at) {
     if (found) {
         session_.select_span(found.span->id());
         anchor_ = view().axis().time(at.x() - metrics_.gutter);
+    } else if (found.request) {
+        session_.select_request(found.request);
+    } else if (found.bubble != nullptr) {
+        session_.set_marked(TimeRange{found.bubble->start, found.bubble->start + found.bubble->duration});
     } else {
         session_.select_span(std::nullopt);
         session_.set_marked(std::nullopt);
@@ -174,8 +178,33 @@ void TimelineWidget::click(QPoint at) {
     own_selection_ = false;
 }
 
+QString TimelineWidget::hover_at(const Hit& found, QPoint at) {
+    if (at.x() < metrics_.gutter || laid_out_ == nullptr) return {};
+    if (found.request) return request_text(*found.request);
+    if (found.bubble == nullptr) return {};
+    QString host;
+    if (found.bubble->host_span.valid() && laid_out_->index && painter_.names() != nullptr) {
+        if (const auto place = laid_out_->index->place(found.bubble->host_span))
+            host = painter_.names()->full(place->lane->names[place->at]);
+    }
+    return bubble_text(*found.bubble, host);
+}
+
+QRect TimelineWidget::hover_area(const Hit& found) const {
+    if (found.row < 0) return {};
+    const Row& row = layout_.rows()[static_cast<std::size_t>(found.row)];
+    if (found.block != nullptr) return TimelinePainter::block_rect(row, *found.block, view()).toAlignedRect();
+    if (found.request) return request_rect(*found.request);
+    if (found.bubble == nullptr) return {};
+    const TimelineView v = view();
+    const double x0 = v.gutter + std::clamp(v.axis().x(found.bubble->start), -4.0, v.content_width() + 4.0);
+    const double x1 = v.gutter + std::clamp(v.axis().x(found.bubble->start + found.bubble->duration), -4.0, v.content_width() + 4.0);
+    return QRectF(x0, row.top - v.scroll, std::max(1.0, x1 - x0), row.height).toAlignedRect();
+}
+
 QString TimelineWidget::hover_text(QPoint at) {
     const Hit found = hit(at);
+    if (const QString text = hover_at(found, at); !text.isEmpty()) return text;
     if (!found || painter_.names() == nullptr) {
         const bool gutter = found.row >= 0 && at.x() < metrics_.gutter;
         return gutter ? row_text(layout_.rows()[static_cast<std::size_t>(found.row)]) : QString();
@@ -204,15 +233,14 @@ QString TimelineWidget::hover_text(QPoint at) {
 void TimelineWidget::set_hover(QPoint at) {
     pointer_ = at;
     const Hit found = laid_out_ != nullptr ? hit(at) : Hit();
-    QRect rect;
+    const QRect rect = hover_area(found);
     if (found && found.block != nullptr) {
-        rect = TimelinePainter::block_rect(layout_.rows()[static_cast<std::size_t>(found.row)], *found.block, view()).toAlignedRect();
         // Inside a block of many the place of the pointer decides what the text says, so the text follows it.
         if (found.block->count > 1) QToolTip::hideText();
     }
     if (found.row >= 0) {
         const Row& row = layout_.rows()[static_cast<std::size_t>(found.row)];
-        const bool hand = row.toggles() && (row.lane == nullptr || at.x() < metrics_.gutter);
+        const bool hand = row.toggles() && (row.heading() || at.x() < metrics_.gutter);
         viewport()->setCursor(hand ? Qt::PointingHandCursor : Qt::ArrowCursor);
     }
     if (rect != hover_rect_) {
@@ -251,6 +279,7 @@ void TimelineWidget::paint_overlay(QPainter& painter) {
         painter.drawRect(hover_rect_.adjusted(0, 0, -1, -1));
         painter.restore();
     }
+    paint_log_marker(painter);
     if (drag_ == Drag::zoom)
         paint_range(painter, drag_range(), true);
     else if (session_.marked())
@@ -259,6 +288,28 @@ void TimelineWidget::paint_overlay(QPainter& painter) {
         painter.setPen(QPen(colours.accent, 2));
         painter.drawRect(viewport()->rect().adjusted(1, 1, -1, -1));
     }
+}
+
+void TimelineWidget::paint_log_marker(QPainter& painter) {
+    const auto log = session_.selected_log();
+    if (!log || laid_out_ == nullptr || !laid_out_->logs[*log].time) return;
+    const LogLine& line = laid_out_->logs[*log];
+    const TimelineView v = view();
+    const double x = v.axis().x(*line.time);
+    const double until = v.axis().x(*line.time + line.resolution_ns);
+    if (until < 0 || x > v.content_width()) return;
+    painter.save();
+    painter.setClipRect(QRect(v.gutter, 0, v.content_width(), v.height));
+    const QColor ink = palette().color(QPalette::Text);
+    if (until - x >= 3) {  // a stamp of a whole second means all of it
+        QColor band = ink;
+        band.setAlpha(16);
+        painter.fillRect(QRectF(v.gutter + x, 0, until - x, v.height), band);
+    }
+    painter.setPen(QPen(ink, 1, Qt::DashLine));
+    const double at = v.gutter + std::floor(x) + 0.5;
+    painter.drawLine(QPointF(at, 0), QPointF(at, v.height));
+    painter.restore();
 }
 
 void TimelineWidget::paint_range(QPainter& painter, TimeRange range, bool zooming) {

@@ -58,6 +58,7 @@ TimelineWidget::TimelineWidget(Session& session, QWidget* parent) : QAbstractScr
     connect(&session_, &Session::range_changed, this, &TimelineWidget::repaint_all);
     connect(&session_, &Session::selection_changed, this, &TimelineWidget::on_selection);
     connect(&session_, &Session::marked_changed, this, [this] { viewport()->update(); });
+    connect(&session_, &Session::log_changed, this, [this] { viewport()->update(); });
     apply_theme();
     load_capture();
 }
@@ -73,8 +74,9 @@ void TimelineWidget::apply_theme() {
 
 void TimelineWidget::load_capture() {
     laid_out_ = session_.capture();
+    requests_ = laid_out_ != nullptr ? RequestLanes::build(*laid_out_) : RequestLanes();
     painter_.set_capture(laid_out_);
-    painter_.set_selection(session_);
+    painter_.set_selection(session_, requests_);
     current_row_ = -1;
     choices_ = {};
     clear_hover();
@@ -88,15 +90,20 @@ void TimelineWidget::load_capture() {
 }
 
 void TimelineWidget::relayout() {
-    const std::string group = current_row_ >= 0 && current_row_ < static_cast<int>(layout_.rows().size())
-                                  ? layout_.rows()[static_cast<std::size_t>(current_row_)].group
-                                  : std::string();
-    const Lane* lane = group.empty() && current_row_ >= 0 && current_row_ < static_cast<int>(layout_.rows().size())
-                           ? layout_.rows()[static_cast<std::size_t>(current_row_)].lane
-                           : nullptr;
-    layout_ = laid_out_ != nullptr ? RowLayout::build(*laid_out_, metrics_.rows, choices_) : RowLayout();
+    // The current row stays what it was, by what it shows.
+    std::string group;
+    const Lane* lane = nullptr;
+    const RequestLane* requests = nullptr;
+    if (current_row_ >= 0 && current_row_ < static_cast<int>(layout_.rows().size())) {
+        const Row& row = layout_.rows()[static_cast<std::size_t>(current_row_)];
+        group = row.group;
+        requests = row.requests;
+        if (group.empty()) lane = row.lane;
+    }
+    layout_ = laid_out_ != nullptr ? RowLayout::build(*laid_out_, metrics_.rows, choices_, &requests_) : RowLayout();
     const auto& rows = layout_.rows();
     const auto same = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+        if (requests != nullptr) return row.requests == requests;
         return lane != nullptr ? row.lane == lane : row.group == group && !group.empty();
     });
     if (same != rows.end())
@@ -133,7 +140,17 @@ void TimelineWidget::repaint_all() {
 }
 
 void TimelineWidget::on_selection() {
-    painter_.set_selection(session_);
+    painter_.set_selection(session_, requests_);
+    if (const auto request = session_.selected_request(); request && !own_selection_) {
+        if (const auto place = requests_.find(*request)) {
+            if (layout_.row_of(&requests_.lanes[place->first]) < 0) {
+                reveal_requests(place->first, choices_);
+                relayout();
+            }
+            set_current_row(layout_.row_of(&requests_.lanes[place->first]));
+            reveal_row(current_row_);
+        }
+    }
     if (laid_out_ != nullptr && laid_out_->index && session_.selected_span()) {
         if (const auto place = laid_out_->index->place(*session_.selected_span())) {
             anchor_ = place->range().start;
@@ -192,10 +209,21 @@ TimelineWidget::Hit TimelineWidget::hit(QPoint at) {
     found.row = layout_.row_at(at.y() + v.scroll);
     if (found.row < 0 || at.x() < v.gutter) return found;
     const Row& row = layout_.rows()[static_cast<std::size_t>(found.row)];
-    if (row.lane == nullptr || row.kind == RowKind::counter || at.y() + v.scroll < row.top) return found;
+    if (at.y() + v.scroll < row.top) return found;
+    if (row.requests != nullptr) {
+        const TimeAxis axis = v.axis();
+        const auto bar = row.requests->bar_at(axis.time(at.x() - v.gutter + 0.5), static_cast<TimeNs>(axis.ns_per_px() * 2));
+        if (bar) found.request = row.requests->bars[*bar].request;
+        return found;
+    }
+    if (row.lane == nullptr || row.kind == RowKind::counter) return found;
     const int column = static_cast<int>(std::floor((at.x() - v.gutter) * v.dpr));
     found.block = block_at(painter_.geometry(row, v), column, static_cast<int>(std::lround(2 * v.dpr)));
-    if (found.block == nullptr) return found;
+    if (found.block == nullptr) {
+        if (row.kind == RowKind::device)
+            found.bubble = bubble_at(painter_.bubbles().of(*row.track), v.axis().time(at.x() - v.gutter + 0.5));
+        return found;
+    }
     found.span = SpanPlace{row.lane, span_under(*row.lane, *found.block, v.axis().time(at.x() - v.gutter + 0.5))};
     return found;
 }
@@ -218,6 +246,18 @@ QRect TimelineWidget::span_rect(SpanId span) {
         return rect.toAlignedRect();
     }
     return {};
+}
+
+QRect TimelineWidget::request_rect(std::size_t request) const {
+    const auto place = requests_.find(request);
+    const int at = place ? layout_.row_of(&requests_.lanes[place->first]) : -1;
+    if (at < 0) return {};
+    const TimelineView v = view();
+    const Row& row = layout_.rows()[static_cast<std::size_t>(at)];
+    const RequestBar& bar = requests_.lanes[place->first].bars[place->second];
+    const double x0 = v.gutter + std::clamp(v.axis().x(bar.start), 0.0, static_cast<double>(v.content_width()));
+    const double x1 = v.gutter + std::clamp(v.axis().x(bar.end), 0.0, static_cast<double>(v.content_width()));
+    return QRectF(x0, row.top - v.scroll, std::max(1.0, x1 - x0), row.height).toAlignedRect();
 }
 
 void TimelineWidget::paintEvent(QPaintEvent* event) {
@@ -267,29 +307,6 @@ void TimelineWidget::focusInEvent(QFocusEvent* event) {
 void TimelineWidget::focusOutEvent(QFocusEvent* event) {
     QAbstractScrollArea::focusOutEvent(event);
     repaint_all();
-}
-
-QString TimelineWidget::row_text(const Row& row) const {
-    QStringList parts;
-    const Row* named = &row;
-    for (int i = static_cast<int>(&row - layout_.rows().data()); named->title.isEmpty() && i > 0; --i)
-        named = &layout_.rows()[static_cast<std::size_t>(i - 1)];
-    parts << named->title;
-    if (!row.detail.isEmpty()) parts << row.detail;
-    if (row.lane != nullptr) {
-        if (row.lane->depth > 0) parts << tr("level %1").arg(row.lane->depth + 1);
-        parts << tr("%1 spans").arg(count_text(static_cast<std::int64_t>(row.lane->size())));
-    }
-    if (row.toggles() && row.folded) parts << tr("folded");
-    return parts.join(QStringLiteral(", "));
-}
-
-QString TimelineWidget::span_text(SpanPlace span) {
-    if (painter_.names() == nullptr) return {};
-    const QString name = painter_.names()->full(span.lane->names[span.at]);
-    return tr("%1, %2, %3, starts at %4")
-        .arg(name.isEmpty() ? tr("(no name)") : name, kind_text(span.lane->kinds[span.at]), duration_text(span.range().duration()),
-             time_text(span.range().start));
 }
 
 }  // namespace faultline

@@ -1,4 +1,5 @@
-// The rows of the timeline in one widget: host threads, device streams, counters. Painted into an image, scrolled by rows.
+// The rows of the timeline in one widget: requests, host threads, device streams with their bubbles, counters. Painted into an image,
+// scrolled by rows.
 //
 // Takes its state from the Session and tells it what the user does; knows no other view. GUI thread. Keys and mouse as FEATURES §3:
 // W/S zoom, A/D pan, arrows between spans and rows, `.` `,` next and previous span, F centre then fit, 0 whole capture, Backspace or
@@ -35,16 +36,22 @@ public:
         int row = -1;
         const Block* block = nullptr;  ///< valid until the next change of the range
         std::optional<SpanPlace> span;
+        std::optional<std::size_t> request;  ///< position in the capture's requests
+        const Bubble* bubble = nullptr;      ///< where no span is
         [[nodiscard]] explicit operator bool() const noexcept { return span.has_value(); }
     };
     [[nodiscard]] Hit hit(QPoint at);
     /// Where a span is painted, in the viewport; empty where it is folded away or out of sight.
     [[nodiscard]] QRect span_rect(SpanId span);
+    /// Where a request is painted, in the viewport; empty where it is folded away.
+    [[nodiscard]] QRect request_rect(std::size_t request) const;
+    [[nodiscard]] const RequestLanes& requests() const noexcept { return requests_; }
     /// What a pointer at this place is told: name, duration, start, kind, and how many spans a block stands for.
     [[nodiscard]] QString hover_text(QPoint at);
     /// One line for a person who does not see the row or the span.
     [[nodiscard]] QString row_text(const Row& row) const;
     [[nodiscard]] QString span_text(SpanPlace span);
+    [[nodiscard]] QString request_text(std::size_t request) const;
 
     void toggle_row(int row);
     void fold_all(bool folded);
@@ -89,6 +96,8 @@ private:
     void move_span(int direction);
     void move_row(int direction);
     void select_near(const Lane& lane, TimeNs t);
+    void move_request(const RequestLane& lane, int direction);
+    void select_request(const RequestLane& lane, std::size_t bar);
     void select(SpanPlace place);
     void extend_mark(int direction);
     bool fold_by_key(bool folded);
@@ -103,11 +112,15 @@ private:
     [[nodiscard]] TimeRange drag_range() const;
     void paint_overlay(QPainter& painter);
     void paint_range(QPainter& painter, TimeRange range, bool zooming);
+    void paint_log_marker(QPainter& painter);
+    [[nodiscard]] QString hover_at(const Hit& found, QPoint at);
+    [[nodiscard]] QRect hover_area(const Hit& found) const;
 
     Session& session_;
     TimelineMetrics metrics_;
     TimelinePainter painter_;
     RowChoices choices_;
+    RequestLanes requests_;
     RowLayout layout_;
     const LoadedCapture* laid_out_ = nullptr;
     bool stale_ = true;  ///< the painted image no longer shows the state
