@@ -5,7 +5,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 # Read by the scripts that source this file.
 # shellcheck disable=SC2034
 faultline=$root/build/release/app/faultline
-sample=$root/build/sample/faultline-sample.json.gz
+sample=$root/build/sample/faultline-sample
 
 say() { printf '%s\n' "$*"; }
 
@@ -77,13 +77,12 @@ build_release() {
     cmake --build --preset release || fail "the build failed: the first error above says where."
 }
 
-# make_sample: writes the sample capture where it is missing or older than its generator.
+# make_sample: writes the sample's folder where it is missing or older than its generator.
 make_sample() {
     local maker=$root/resources/sample
-    if [[ -f $sample && -z $(find "$maker" -newer "$sample" -type f -print -quit) ]]; then
+    if [[ -f $sample/server.log && -z $(find "$maker" -newer "$sample/server.log" -type f -print -quit) ]]; then
         return
     fi
-    say "Making the sample trace ${sample#"$root"/}."
-    mkdir -p "${sample%/*}"
+    say "Making the sample ${sample#"$root"/}."
     /usr/bin/env python3 "$maker/make_sample" "$sample" >/dev/null || fail "the sample could not be made: see the message above."
 }

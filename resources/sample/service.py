@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import model
 from machine import DEVICE, PROCESS, Machine
+from service_log import Request, ServiceLog
 
 MAIN_THREAD = 4211
 WATCHDOG_THREAD = 4297
@@ -20,6 +21,8 @@ class Step:
     generation_requests: int
     mode: str = "graph"  # graph: one launch; pieces: a graph between two attentions; eager: kernel by kernel
     stall_ns: int = 0  # the host is busy with something else while inputs are prepared
+    arrivals: int = 0  # requests whose prompt this step is the first to read
+    leaves: int = 0  # requests that have their last token after this step
 
     @property
     def tokens(self):
@@ -30,35 +33,45 @@ class Step:
         return self.context_requests + self.generation_requests
 
     @property
+    def phase(self):
+        return ("decode" if self.context_requests == 0 else "mixed") if self.generation_requests else "prefill"
+
+    @property
     def text(self):
         return f"execute_context_{self.context_requests}({self.context_tokens})_generation_{self.generation_requests}({self.generation_requests})"
 
 
 def schedule():
     """60 steps. Two of them are out of line: step 31 waits for the host, step 45 did not find its graph."""
-    steps = [Step(4, 1_837, 0, "eager")]
+    steps = [Step(4, 1_837, 0, "eager", arrivals=4)]
     steps += [Step(0, 0, 4)] * 11
-    steps += [Step(2, 811, 4, "eager")]
+    steps += [Step(2, 811, 4, "eager", arrivals=2)]
     steps += [Step(0, 0, 6)] * 9
-    steps += [Step(1, 2_042, 6, "eager"), Step(1, 388, 6, "pieces")]  # one long prompt in two chunks
+    steps += [Step(1, 2_042, 6, "eager", arrivals=1), Step(1, 388, 6, "pieces")]  # one long prompt in two chunks
     steps += [Step(0, 0, 7)] * 6
     steps += [Step(0, 0, 7, stall_ns=41_300_000)]
     steps += [Step(0, 0, 7)] * 6
-    steps += [Step(5, 486, 7, "pieces")]
+    steps += [Step(5, 486, 7, "pieces", arrivals=5)]
     steps += [Step(0, 0, 12)] * 6
     steps += [Step(0, 0, 12, "eager")]
     steps += [Step(0, 0, 12)] * 3
-    steps += [Step(8, 492, 12, "pieces")]
-    steps += [Step(0, 0, 20)] * 10
+    steps += [Step(8, 492, 12, "pieces", arrivals=8)]
+    steps += [Step(0, 0, 20)] * 9
+    steps += [Step(0, 0, 20, leaves=1)]
     steps += [Step(0, 0, 19)]
     return steps
 
 
 class Worker:
-    """The process of rank 0: its main thread and its device."""
+    """The process of rank 0: its main thread and its device; and the log of the server that feeds it."""
+
+    PENALIZED = 7  # the request whose penalty makes the sampler keep lists of tokens
 
     def __init__(self, trace):
         self.trace = trace
+        self.log = ServiceLog()
+        self.requests = []  # all so far
+        self.running = []
         self.host = Machine(trace, MAIN_THREAD, START_NS, seed=20_260_115)
         self.steps = 0
         self._context_tokens = 0
@@ -67,22 +80,50 @@ class Worker:
     def serve(self):
         host = self.host
         with host.frame("vllm/v1/executor/multiproc_executor.py(711): worker_busy_loop"):
-            for step in schedule():
+            for number, step in enumerate(schedule(), 1):
                 with host.frame("vllm/distributed/device_communicators/shm_broadcast.py(505): dequeue"):
                     host.spend(310_000, 0.5)
+                self._admit(step)
                 with host.frame("vllm/v1/worker/gpu_worker.py(588): execute_model"):
-                    self._execute(step)
+                    self._execute(step, number)
                 with host.frame("vllm/v1/worker/gpu_worker.py(574): sample_tokens"):
                     self._sample(step)
                 with host.frame("vllm/v1/executor/multiproc_executor.py(702): enqueue_output"):
                     host.spend(60_000, 0.3)
                 self._context_tokens += step.tokens
                 self.steps += 1
+                self._answer(step)
+        for request in self.requests:
+            self.log.request(request)
 
-    def _execute(self, step):
+    def _admit(self, step):
+        """Requests came in while the step before ran; the scheduler takes them in now."""
+        for i in range(step.arrivals):
+            number = len(self.requests) + 1
+            request = Request(number, step.context_tokens // step.arrivals, 1.15 if number == self.PENALIZED else 1.0)
+            request.arrival_ns = self.host.now - 2_900_000 + 310_000 * i
+            self.requests.append(request)
+            self.running.append(request)
+
+    def _answer(self, step):
+        now = self.host.now
+        for request in self.running:
+            request.output_tokens += 1
+            if request.first_token_ns is None:
+                request.first_token_ns = now
+        for request in self.running[: step.leaves]:
+            request.end_ns = now
+        self.running = [request for request in self.running if request.end_ns is None]
+        if self.steps % 20 == 0:
+            usage = 0.35 + self._context_tokens / 1_900
+            self.log.throughput(now + 90_000, 0.0 if step.phase == "decode" else 410.3, 8.1 * len(self.running), len(self.running), 0, usage)
+
+    def _execute(self, step, number):
         host = self.host
         host.device_marks.clear()
-        with host.annotation(step.text), host.frame("vllm/v1/worker/gpu_model_runner.py(3012): execute_model"):
+        who = ",".join(request.id for request in self.running)
+        hook = f"worker.step step={number} {step.phase} tokens={step.tokens} batch={step.requests} requests={who}"
+        with host.annotation(step.text), host.annotation(hook), host.frame("vllm/v1/worker/gpu_model_runner.py(3012): execute_model"):
             external = host.last_external()
             with host.annotation("gpu_model_runner: preprocess"):
                 self._prepare(step)

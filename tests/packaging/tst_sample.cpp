@@ -38,6 +38,8 @@ private Q_SLOTS:
     void import_counts_every_record();
     void steps_have_phase_requests_and_tokens();
     void two_steps_are_out_of_line();
+    void the_worst_step_is_explained_by_what_was_put_into_it();
+    void the_log_lies_on_the_axis_of_the_trace();
     void a_graph_launch_binds_its_kernels();
     void the_collective_of_torch_has_a_size();
 
@@ -54,9 +56,9 @@ private:
 void TestSample::initTestCase() {
     if (QStandardPaths::findExecutable(QStringLiteral("python3")).isEmpty()) QSKIP("python3 makes the sample and is not installed");
     QVERIFY(folder_.isValid());
-    QVERIFY(!output_of(maker_, {path("a.json.gz")}).isEmpty());
+    QVERIFY(!output_of(maker_, {path("a")}).isEmpty());
     const QByteArray answer = output_of(
-        program_, {QStringLiteral("import"), QStringLiteral("--json"), QStringLiteral("-o"), path("a.faultline"), path("a.json.gz")});
+        program_, {QStringLiteral("import"), QStringLiteral("--json"), QStringLiteral("-o"), path("a.faultline"), path("a")});
     imported_ = QJsonDocument::fromJson(answer).object();
     QVERIFY(!imported_.isEmpty());
 }
@@ -68,9 +70,13 @@ QJsonArray TestSample::query(const char* sql) const {
 }
 
 void TestSample::is_made_the_same_every_time() {
-    QVERIFY(!output_of(maker_, {path("b.json.gz")}).isEmpty());
-    QCOMPARE(hash_of(path("b.json.gz")), hash_of(path("a.json.gz")));
-    QVERIFY(QFile(path("a.json.gz")).size() < 5'000'000);
+    QVERIFY(!output_of(maker_, {path("b")}).isEmpty());
+    for (const char* name : {"rank0.json.gz", "server.log"}) {
+        const QString file = QLatin1Char('/') + QLatin1String(name);
+        QVERIFY(QFile(path("a") + file).size() > 0);
+        QCOMPARE(hash_of(path("b") + file), hash_of(path("a") + file));
+        QVERIFY(QFile(path("a") + file).size() < 5'000'000);
+    }
 }
 
 void TestSample::import_counts_every_record() {
@@ -80,10 +86,12 @@ void TestSample::import_counts_every_record() {
     QCOMPARE(number("unbound_kernels"), 0);
     QCOMPARE(number("api_calls"), 4'113);
     QCOMPARE(number("ops"), 4'137);
-    QCOMPARE(number("ranges"), 360);
+    QCOMPARE(number("ranges"), 420);
     QCOMPARE(number("steps"), 60);
     const QJsonObject ledger = imported_[QLatin1String("ledger")].toObject();
-    QCOMPARE(ledger[QLatin1String("read")].toInteger(-1), 84'342);
+    QCOMPARE(ledger[QLatin1String("read")].toInteger(-1), 84'402 + 45);  // the trace and the log
+    QCOMPARE(number("logs"), 45);
+    QCOMPARE(number("requests"), 20);
     QCOMPARE(ledger[QLatin1String("metadata")].toInteger(-1), 20);
     // The ranges shown on the device have lost the nanosecond that the profiler adds on both sides.
     QCOMPARE(ledger[QLatin1String("repaired")].toInteger(-1), 60);
@@ -117,6 +125,39 @@ void TestSample::two_steps_are_out_of_line() {
     QCOMPARE(rows[1].toObject()[QLatin1String("tokens")].toInt(), 12);
     QVERIFY(rows[1].toObject()[QLatin1String("duration_ns")].toInt() > 10'000'000);
     QVERIFY(rows[2].toObject()[QLatin1String("duration_ns")].toInt() < 7'000'000);
+}
+
+void TestSample::the_worst_step_is_explained_by_what_was_put_into_it() {
+    const QJsonArray outliers = QJsonDocument::fromJson(output_of(program_, {QStringLiteral("steps"), QStringLiteral("--json"),
+                                                                             QStringLiteral("--outliers"), path("a.faultline")}))
+                                    .array();
+    QCOMPARE(outliers.size(), 2);
+    QCOMPARE(outliers[0].toObject()[QLatin1String("id")].toInt(), 31);
+    QCOMPARE(outliers[0].toObject()[QLatin1String("bound")].toString(), QLatin1String("cpu"));
+    QCOMPARE(outliers[1].toObject()[QLatin1String("id")].toInt(), 45);
+    QVERIFY(outliers[1].toObject()[QLatin1String("reasons")].toArray().contains(QLatin1String("structure")));
+    const QJsonObject answer =
+        QJsonDocument::fromJson(output_of(program_, {QStringLiteral("diagnose"), QStringLiteral("--json"), path("a.faultline"),
+                                                     QStringLiteral("--step"), QStringLiteral("31")}))
+            .object();
+    QVERIFY(answer[QLatin1String("abnormal")].toBool());
+    QCOMPARE(answer[QLatin1String("fault_type")].toString(), QLatin1String("memory_resource"));
+    QVERIFY(answer[QLatin1String("explanation")].toString().contains(QLatin1String("make_ndarray_with_pad")));
+    QVERIFY(answer[QLatin1String("evidence")].toArray().size() >= 3);
+}
+
+void TestSample::the_log_lies_on_the_axis_of_the_trace() {
+    const QJsonArray rows = query("SELECT id, ttft_ns, tpot_ns, json_array_length(steps) AS steps FROM requests ORDER BY start_ns LIMIT 2");
+    QCOMPARE(rows.size(), 2);
+    // The first request came 1.2 ms before the trace and was answered by the step that read its prompt.
+    QVERIFY(std::abs(rows[0].toObject()[QLatin1String("ttft_ns")].toDouble() - 40.6e6) < 1e5);
+    QVERIFY(std::abs(rows[0].toObject()[QLatin1String("tpot_ns")].toDouble() - 7.6e6) < 1e5);
+    QCOMPARE(rows[0].toObject()[QLatin1String("steps")].toInt(), 59);
+    // The second was still being served when the trace ended.
+    QVERIFY(rows[1].toObject()[QLatin1String("tpot_ns")].isNull());
+    const QJsonArray lines = query("SELECT count(*) AS n, count(step) AS aligned, sum(method = 'request') AS by_request FROM logs");
+    QCOMPARE(lines[0].toObject()[QLatin1String("n")].toInt(), 45);
+    QVERIFY(lines[0].toObject()[QLatin1String("by_request")].toInt() >= 41);
 }
 
 void TestSample::a_graph_launch_binds_its_kernels() {
