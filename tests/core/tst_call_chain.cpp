@@ -27,7 +27,7 @@ public:
         ImportLedger ledger;
         const StepGrammar grammar = StepGrammar::built_in();
         const LayerRules layers = LayerRules::built_in();
-        if (!build_source(source, **writer, ledger, {grammar, layers}, {})) return;
+        if (!build_source(source, **writer, ledger, {grammar, layers, RequestRules::built_in()}, {})) return;
         if (!(*writer)->finish()) return;
         if (auto reader = CaptureReader::open(path())) capture = std::move(*reader);
     }

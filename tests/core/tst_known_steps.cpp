@@ -61,7 +61,7 @@ private Q_SLOTS:
         ImportRequest request;
         request.inputs = {QDir(captures()).filePath(files.first()).toStdString()};
         request.capture = dir.filePath(QStringLiteral("known.faultline")).toStdString();
-        const auto summary = import_capture(request, {grammar, layers}, {});
+        const auto summary = import_capture(request, {grammar, layers, RequestRules::built_in()}, {});
         QVERIFY2(summary.has_value(), summary ? "" : summary.error().sentence.c_str());
         QCOMPARE(summary->counts.bound_kernels, known.bound);
         QCOMPARE(summary->counts.unbound_kernels, known.unbound);

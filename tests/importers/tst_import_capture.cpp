@@ -36,7 +36,11 @@ private:
     }
     Result<ImportSummary> import(const std::vector<std::string>& inputs, const QString& capture, bool append = false,
                                  const Progress& progress = {}) const {
-        return import_capture({inputs, path(capture), append, {}}, {grammar_, layers_}, progress);
+        ImportRequest request;
+        request.inputs = inputs;
+        request.capture = path(capture);
+        request.append = append;
+        return import_capture(request, {grammar_, layers_, RequestRules::built_in()}, progress);
     }
     bool nothing_left(const QString& capture) const {
         return QDir(folder_.path()).entryList({capture + QStringLiteral("*")}, QDir::Files).isEmpty();

@@ -37,6 +37,13 @@ private Q_SLOTS:
         QCOMPARE((*importer)->info().name, std::string_view("kineto"));
     }
 
+    void knows_databases_by_their_tables() {
+        const std::string head = sqlite_header("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start)");
+        const Result<const Importer*> importer = choose_importer(head, "a.db", "a.db");
+        QVERIFY(importer.has_value());
+        QCOMPARE((*importer)->info().name, std::string_view("nsys"));
+    }
+
     void says_what_other_files_are_data() {
         QTest::addColumn<QByteArray>("head");
         QTest::addColumn<QString>("name");
@@ -49,11 +56,18 @@ private Q_SLOTS:
         row("empty", "", "a.json", "is empty", "");
         row("png", "\x89PNG\r\n\x1a\n"s, "a.json", "PNG picture", "");
         row("zip", "PK\x03\x04zip", "a.zip", "ZIP archive", "");
-        row("nsys database", sqlite_header("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL"), "a.sqlite", "Nsight Systems database", "");
         row("other database", sqlite_header("CREATE TABLE x"), "a.sqlite", "database of another program", "");
         row("nsys report", "NVIDIA Tegra Profiler Report 2025@6", "dir/run.nsys-rep", "Nsight Systems report",
             "nsys export --type sqlite -o dir/run.sqlite dir/run.nsys-rep");
         row("speedscope", R"({"profiles": [], "shared": {"frames": []}})", "a.json", "speedscope", "");
+        row("rocpd", sqlite_header("CREATE TABLE \"rocpd_api\" (id)"), "a.rpd", "AMD ROCm", "");
+        row("stack dump", "--- dump 3 ---\nProcess 4711: VLLM::EngineCore\nPython v3.12.3 (/usr/bin/python3)\n\nThread 4711 (idle): x\n", "a.txt",
+            "stack dump of py-spy", "");
+        row("collapsed stacks", "MainThread;run (worker.py:12);step (engine.py:40) 17\nMainThread;run (worker.py:12) 2\n", "a.txt",
+            "collapsed stack profile", "");
+        row("nsys stats", "NOTICE: Existing SQLite export found: /tmp/a.sqlite\n  previously exported from: /tmp/a.nsys-rep\n", "a.txt",
+            "table of nsys stats", "");
+        row("flame graph", "<?xml version=\"1.0\"?><svg width=\"1\"><title>Flame Graph</title></svg>", "a.svg", "picture of a flame graph", "");
         row("triton", R"([{"id":1,"timestamps":[{"name":"HTTP_RECV_START","ns":52}]}])", "a.json", "Triton Inference Server", "");
         row("perfetto", "\nV2N\x10\x06\n\n"s + std::string(20, '\0'), "a.bin", "Perfetto trace", "");
         row("text", "hello there", "a.txt", "text of a kind", "");

@@ -50,13 +50,13 @@ const LibraryRule& qt_rule() {
 const std::vector<LibraryRule>& library_rules() {
     static const std::vector<LibraryRule> rules{
         {"torch", {"torch/", "ATen/", "c10/"}, {"ml/net"}},
-        {"SQLite", {"sqlite3.h", "sqlite3ext.h"}, {"core"}},
+        {"SQLite", {"sqlite3.h", "sqlite3ext.h"}, {"core", "importers"}},
         {"simdjson", {"simdjson"}, {"importers"}},
         {"zlib", {"zlib.h", "zconf.h"}, {"core", "importers"}},
-        {"RE2", {"re2/"}, {"core"}},
+        {"RE2", {"re2/"}, {"core", "importers"}},
         {"CLI11", {"CLI/"}, {"app", "app/commands"}},
         {"nlohmann-json", {"nlohmann/"}, {"app", "app/commands"}},
-        {"date", {"date/"}, {"core", "views", "app", "app/commands"}},
+        {"date", {"date/"}, {"core", "importers", "views", "app", "app/commands"}},
         {"fmt", {"fmt/"}, {}},
         {"tl::expected", {"tl/"}, {}},
     };

@@ -61,7 +61,8 @@ void TestLayers::rules_data() {
     row("importers/kineto/a.cpp", "\"importers/source_file.h\"", true);
     row("importers/kineto/a.cpp", "<simdjson.h>", true);
     row("importers/kineto/a.cpp", "<zlib.h>", true);
-    row("importers/kineto/a.cpp", "<sqlite3.h>", false);
+    row("importers/nsys/a.cpp", "<sqlite3.h>", true);
+    row("views/a.cpp", "<sqlite3.h>", false);
     row("importers/kineto/a.cpp", "<QFile>", false);
     row("importers/kineto/a.cpp", "\"app/b.h\"", false);
     row("ml/a.cpp", "\"core/b.h\"", true);

@@ -1,0 +1,1 @@
+CREATE TABLE read_only_kernels (id INTEGER);

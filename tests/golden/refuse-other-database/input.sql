@@ -1,0 +1,2 @@
+CREATE TABLE photos (id INTEGER);
+INSERT INTO photos VALUES (1);

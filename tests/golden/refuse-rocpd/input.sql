@@ -1,0 +1,1 @@
+CREATE TABLE rocpd_api (id INTEGER);
