@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "core/derive_capture.h"
+
 namespace faultline {
 
 namespace {
@@ -35,6 +37,7 @@ Result<void> count_kernels(const CaptureReader& reader, const Progress& progress
 }  // namespace
 
 Result<std::shared_ptr<const LoadedCapture>> load_capture(const std::string& path, const Progress& progress) {
+    if (auto ok = ensure_analysed(path, progress); !ok) return tl::unexpected<Error>(ok.error());
     auto reader = CaptureReader::open(path);
     if (!reader) return tl::unexpected<Error>(reader.error());
     auto capture = std::make_shared<LoadedCapture>();

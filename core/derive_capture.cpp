@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "core/derived_rows.h"
 #include "core/requests.h"
 #include "core/span_index.h"
+#include "core/sql.h"
 
 namespace faultline {
 
@@ -128,6 +131,29 @@ Result<DerivedRows> derive_capture(const CaptureReader& capture, const LayerRule
     rows.analysis = std::move(*analysis);
     rows.health = capture_findings(capture, *logs, *steps, rows.requests);
     return rows;
+}
+
+Result<void> ensure_analysed(const std::string& path, const Progress& progress) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) return {};  // opening it says what is wrong
+    if (const auto db = sql::Connection::open(path, sql::OpenMode::read_only);
+        db && db->integer("SELECT analysed FROM capture").value_or(0) == 1)
+        return {};
+    DerivedRows rows;
+    {
+        const auto reader = CaptureReader::open(path);
+        if (!reader) return tl::unexpected<Error>(reader.error());
+        if ((*reader)->analysed()) return {};
+        Result<DerivedRows> derived = derive_capture(**reader, LayerRules::built_in(), AnalysisOptions{}, progress);
+        if (!derived) return tl::unexpected<Error>(derived.error());
+        rows = std::move(*derived);
+    }
+    Result<sql::Connection> db = sql::Connection::open(path, sql::OpenMode::read_write);
+    if (!db) return {};
+    Result<sql::Transaction> transaction = sql::Transaction::begin(*db);
+    if (!transaction) return {};  // read-only, or another program is writing
+    if (Result<void> ok = replace_derived(*db, rows); !ok) return ok;
+    return transaction->commit();
 }
 
 }  // namespace faultline

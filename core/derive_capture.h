@@ -3,6 +3,7 @@
 // It can be thrown away and derived again (DESIGN §4). Values in, values out; any thread with its own reader.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/analyse_capture.h"
@@ -26,5 +27,9 @@ struct DerivedRows {
 
 [[nodiscard]] Result<DerivedRows> derive_capture(const CaptureReader& capture, const LayerRules& layers, const AnalysisOptions& options,
                                                  const Progress& progress);
+
+/// Derives and stores what is missing in a capture: one that an older program wrote, or whose last append was cut off before its end.
+/// A capture that cannot be written stays as it is, and shows no verdicts. Costs next to nothing where nothing is missing.
+[[nodiscard]] Result<void> ensure_analysed(const std::string& path, const Progress& progress);
 
 }  // namespace faultline

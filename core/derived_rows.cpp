@@ -179,9 +179,10 @@ Result<CaptureAnalysis> read_analysis(const sql::Connection& db) {
                                                  row.real(7)});
                       });
     if (!read) return tl::unexpected<Error>(read.error());
-    read = sql::for_rows(db,
-                         "SELECT v.step, v.expected_ns, v.ratio, v.outlier, v.reasons, v.bound, v.rule, v.sentence FROM main.step_verdict v"
-                         " JOIN main.step s ON s.id = v.step ORDER BY s.kind, v.step",
+    Result<std::vector<Step>> steps = read_steps(db);
+    if (!steps) return tl::unexpected<Error>(steps.error());
+    std::unordered_map<std::int64_t, StepVerdict> verdicts;
+    read = sql::for_rows(db, "SELECT step, expected_ns, ratio, outlier, reasons, bound, rule, sentence FROM main.step_verdict",
                          [&](const sql::Statement& row) {
                              StepVerdict v;
                              v.step = StepId{row.integer(0)};
@@ -192,9 +193,19 @@ Result<CaptureAnalysis> read_analysis(const sql::Connection& db) {
                              v.bound = static_cast<StepBound>(std::clamp<std::int64_t>(row.integer(5), 0, 4));
                              v.rule = row.text(6);
                              v.sentence = row.text(7);
-                             a.verdicts.push_back(std::move(v));
+                             verdicts.emplace(row.integer(0), std::move(v));
                          });
     if (!read) return tl::unexpected<Error>(read.error());
+    // One for each step, whatever rows are missing, since readers go by position; none at all where the capture was never judged.
+    const bool judged = !verdicts.empty();
+    for (const StepKind kind : {StepKind::step, StepKind::stall})
+        for (const Step& s : *steps) {
+            if (s.kind != kind || !judged) continue;
+            StepVerdict none;
+            none.step = s.id;
+            const auto found = verdicts.find(index_of(s.id));
+            a.verdicts.push_back(found == verdicts.end() ? std::move(none) : std::move(found->second));
+        }
     read = sql::for_rows(db, "SELECT id, device, start_ns, duration_ns, step, host_span, cause, stack FROM main.bubble ORDER BY id",
                          [&](const sql::Statement& row) {
                              Bubble b;
@@ -209,8 +220,6 @@ Result<CaptureAnalysis> read_analysis(const sql::Connection& db) {
                              a.bubbles.push_back(b);
                          });
     if (!read) return tl::unexpected<Error>(read.error());
-    Result<std::vector<Step>> steps = read_steps(db);
-    if (!steps) return tl::unexpected<Error>(steps.error());
     for (Step& s : *steps)
         if (s.kind == StepKind::stall) a.stalls.push_back(std::move(s));
     read = sql::for_rows(db, "SELECT analysis FROM main.capture", [&](const sql::Statement& row) { a.parameters = row.text(0); });

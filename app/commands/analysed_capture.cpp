@@ -3,6 +3,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/derive_capture.h"
+
 namespace faultline {
 
 namespace {
@@ -16,8 +18,13 @@ Result<void> take(Result<T> from, T& into) {
 
 }  // namespace
 
+Result<std::unique_ptr<CaptureReader>> open_capture(const std::string& path) {
+    if (auto ok = ensure_analysed(path, {}); !ok) return tl::unexpected<Error>(ok.error());
+    return CaptureReader::open(path);
+}
+
 Result<AnalysedCapture> open_analysed_capture(const std::string& path) {
-    auto reader = CaptureReader::open(path);
+    auto reader = open_capture(path);
     if (!reader) return tl::unexpected<Error>(reader.error());
     AnalysedCapture out;
     out.reader = std::move(*reader);

@@ -24,6 +24,9 @@ struct AnalysedCapture {
     [[nodiscard]] DiagnosisInput input() const { return {*reader, layers, steps, verdicts, bubbles, logs, requests}; }
 };
 
+/// Opens a capture for a command; what was not derived from it yet (an older program wrote it) is derived first.
+[[nodiscard]] Result<std::unique_ptr<CaptureReader>> open_capture(const std::string& path);
+
 [[nodiscard]] Result<AnalysedCapture> open_analysed_capture(const std::string& path);
 
 }  // namespace faultline

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/commands/analysed_capture.h"
 #include "app/commands/capture_logs.h"
 #include "app/commands/command.h"
 #include "core/call_chain.h"
@@ -128,7 +129,7 @@ Result<ShownChain> read_chain(const CaptureReader& capture, const ChainCommandOp
 }
 
 int run_chain(const ChainCommandOptions& options, const CommandIo& io) {
-    const auto capture = CaptureReader::open(options.capture);
+    const auto capture = open_capture(options.capture);
     if (!capture) return report_failure(io, capture.error());
     const auto chain = read_chain(**capture, options);
     if (!chain) return report_failure(io, chain.error());

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "app/commands/analysed_capture.h"
 #include "app/commands/command.h"
 #include "core/span_table_store.h"
 #include "core/statistics.h"
@@ -155,7 +156,7 @@ void describe(const CommandIo& io, const CaptureReader& capture, const CaptureIn
 }
 
 int run_info(const InfoOptions& options, const CommandIo& io) {
-    const auto capture = CaptureReader::open(options.capture);
+    const auto capture = open_capture(options.capture);
     if (!capture) return report_failure(io, capture.error());
     const auto info = read_info(**capture);
     if (!info) return report_failure(io, info.error());

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/commands/analysed_capture.h"
 #include "app/commands/capture_logs.h"
 #include "app/commands/command.h"
 
@@ -48,7 +49,7 @@ void describe(const CommandIo& io, const CaptureLogs& logs, const std::vector<Sh
 }
 
 int run_logs(const LogsOptions& options, const CommandIo& io) {
-    const auto capture = CaptureReader::open(options.capture);
+    const auto capture = open_capture(options.capture);
     if (!capture) return report_failure(io, capture.error());
     const auto logs = read_capture_logs(**capture);
     if (!logs) return report_failure(io, logs.error());

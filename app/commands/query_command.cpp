@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "app/commands/analysed_capture.h"
 #include "app/commands/command.h"
 #include "core/query.h"
 
@@ -145,7 +146,7 @@ std::unique_ptr<RowWriter> make_writer(const std::string& format, const CommandI
 }
 
 int run(const QueryOptions& options, const CommandIo& io) {
-    const auto capture = CaptureReader::open(options.capture);
+    const auto capture = open_capture(options.capture);
     if (!capture) return report_failure(io, capture.error());
     const std::unique_ptr<RowWriter> writer = make_writer(options.format, io);
     const auto done = run_query(

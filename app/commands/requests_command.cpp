@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/commands/analysed_capture.h"
 #include "app/commands/command.h"
 #include "core/request.h"
 
@@ -70,7 +71,7 @@ void describe(const CommandIo& io, const std::vector<Request>& requests) {
 }
 
 int run_requests(const RequestsOptions& options, const CommandIo& io) {
-    const auto capture = CaptureReader::open(options.capture);
+    const auto capture = open_capture(options.capture);
     if (!capture) return report_failure(io, capture.error());
     const auto requests = (*capture)->requests();
     if (!requests) return report_failure(io, requests.error());

@@ -6,6 +6,7 @@
 #include "core/capture_reader.h"
 #include "core/capture_schema.h"
 #include "core/capture_writer.h"
+#include "core/derive_capture.h"
 
 using namespace faultline;
 
@@ -79,6 +80,21 @@ private Q_SLOTS:
         QVERIFY(!columns(*b).isEmpty());
         QCOMPARE(columns(*a), columns(*b));
         QCOMPARE(a->integer("PRAGMA user_version").value(), std::int64_t{kSchemaVersion});
+    }
+
+    void what_was_not_derived_is_derived_once() {
+        const std::string path = file("judged.faultline");
+        make_format_1(path);
+        QVERIFY(ensure_analysed(path, {}).has_value());
+        const auto reader = CaptureReader::open(path);
+        QVERIFY(reader.has_value());
+        QVERIFY((*reader)->analysed());
+        const auto analysis = (*reader)->analysis();
+        QVERIFY(analysis.has_value());
+        QCOMPARE(analysis->verdicts.size(), std::size_t{1});
+        QVERIFY(!analysis->verdicts.front().outlier);
+        QVERIFY(ensure_analysed(path, {}).has_value());
+        QVERIFY(ensure_analysed(file("missing.faultline"), {}).has_value());  // opening it says so
     }
 
     void an_append_to_format_1_keeps_what_was_there() {
