@@ -16,7 +16,7 @@ using MetricKey = std::pair<std::int64_t, std::int64_t>;  ///< type and metric, 
 
 std::map<MetricKey, std::string> metric_names(Session& s) {
     std::map<MetricKey, std::string> names;
-    TableScan row = s.rows_of("TARGET_INFO_GPU_METRICS", {"typeId", "metricId", "metricName"});
+    TableScan row = s.names_of("TARGET_INFO_GPU_METRICS", {"typeId", "metricId", "metricName"});
     while (row.next()) {
         s.ledger.add_metadata();
         const std::string_view text = row.text(2);

@@ -18,8 +18,6 @@ struct Switch {
     bool in;
 };
 
-constexpr TimeNs kMostTime = TimeNs{1} << 61;
-
 /// Pairs the switches of one thread, which are sorted by time.
 class RunningSpans {
 public:
@@ -92,7 +90,8 @@ namespace {
 class SampleStacks {
 public:
     explicit SampleStacks(Session& session)
-        : s_(session), row_(session.rows_of("SAMPLING_CALLCHAINS", {"id", "symbol", "stackDepth"}, {{}, "id, stackDepth"})) {
+        : s_(session),
+          row_(session.rows_of("SAMPLING_CALLCHAINS", {"id", "symbol", "stackDepth"}, {{}, "id, stackDepth", TableScan::Losses::noted})) {
         advance();
     }
 
@@ -150,7 +149,7 @@ void read_samples(Session& session) {
     if (!session.db.has("COMPOSITE_EVENTS")) return;
     enum { id, start, thread };
     SampleStacks stacks(session);
-    TableScan row = session.rows_of("COMPOSITE_EVENTS", {"id", "start", "globalTid"}, {{}, "id"});
+    TableScan row = session.rows_of("COMPOSITE_EVENTS", {"id", "start", "globalTid"}, {{}, "id", TableScan::Losses::dropped});
     while (row.next()) {
         const std::optional<TimeRange> at = session.interval(row, start, start);
         if (!at) continue;

@@ -202,7 +202,8 @@ void read_device_work(Session& session) {
 }
 
 void ask_for_event_times(Session& session, CallTimes& times) {
-    TableScan row = session.rows_of("CUPTI_ACTIVITY_KIND_CUDA_EVENT", {"globalPid", "correlationId"});
+    TableScan row =
+        session.rows_of("CUPTI_ACTIVITY_KIND_CUDA_EVENT", {"globalPid", "correlationId"}, {{}, {}, TableScan::Losses::elsewhere});
     while (row.next())
         if (!row.is_null(1)) times.ask(row.integer(0), row.integer(1));
 }
@@ -216,6 +217,10 @@ void read_cuda_events(Session& session, const CallTimes& times) {
         TimeNs at = row.integer_or_zero(timestamp);  // of the device; 0 where it was not collected
         if (at == 0) at = times.start(row.integer(process), row.integer(correlation));
         const bool timed = at != kNull;
+        if (timed && !Session::usable_time(at)) {
+            session.drop_without_time(row);
+            continue;
+        }
         if (!timed) at = 0;
         TrackBuffer& track = track_of(session, row, false);
         const std::uint32_t position = append_device_row(session, track, row, {at, at}, session.source.name("CUDA event"), SpanKind::sync);

@@ -4,6 +4,10 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
 namespace faultline::nsys {
 
 namespace {
@@ -11,6 +15,31 @@ namespace {
 bool holds_bytes(const std::string& path) {
     struct stat info {};
     return ::stat(path.c_str(), &info) == 0 && info.st_size > 0;
+}
+
+/// Where SQLite looks for logs: beside the file itself, whatever link leads to it.
+std::string resolved(const std::string& path) {
+    std::error_code none;
+    const std::filesystem::path real = std::filesystem::canonical(path, none);
+    return none ? path : real.string();
+}
+
+/// The database and its logs in a folder of their own: to take a log in, SQLite writes beside the database.
+std::unique_ptr<CopiesFolder> copies_of(const std::string& path) {
+    const char* const temporary = std::getenv("TMPDIR");
+    std::string folder = fmt::format("{}/faultline-log-XXXXXX", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp");
+    if (::mkdtemp(folder.data()) == nullptr) return nullptr;
+    auto copies = std::make_unique<CopiesFolder>(folder);
+    std::error_code failed;
+    for (const std::string_view log : {"", "-wal", "-journal"}) {
+        const std::string from = path + std::string(log);
+        const std::string to = folder + "/export" + std::string(log);
+        if (!log.empty() && !holds_bytes(from)) continue;
+        if (!std::filesystem::copy_file(from, to, failed)) return nullptr;
+        std::filesystem::permissions(to, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, failed);
+        if (failed) return nullptr;
+    }
+    return copies;
 }
 
 /// Nothing of a foreign schema runs: no views, no triggers, no functions from it (sqlite.org/security.html).
@@ -39,20 +68,32 @@ std::string quoted_name(std::string_view name) {
     return out + '"';
 }
 
+CopiesFolder::~CopiesFolder() {
+    std::error_code left;
+    std::filesystem::remove_all(path_, left);
+}
+
+std::optional<ExportDatabase> ExportDatabase::open_with_log(const std::string& path) {
+    std::unique_ptr<CopiesFolder> copies = copies_of(path);
+    if (!copies) return std::nullopt;
+    Result<sql::Connection> connection = sql::Connection::open(copies->path() + "/export", sql::OpenMode::read_write);
+    if (!connection) return std::nullopt;
+    harden(*connection);
+    ExportDatabase db(std::move(*connection));
+    db.copies_ = std::move(copies);
+    if (!db.read_schema()) return std::nullopt;
+    return db;
+}
+
 Result<ExportDatabase> ExportDatabase::open(const std::string& given, std::string_view called) {
     // Two slashes would begin the name of a host where the path becomes a URI.
-    const std::size_t first = given.find_first_not_of('/');
-    const std::string path = first == std::string::npos || first < 2 ? given : given.substr(first - 1);
+    const std::string real = resolved(given);
+    const std::size_t first = real.find_first_not_of('/');
+    const std::string path = first == std::string::npos || first < 2 ? real : real.substr(first - 1);
     // Immutable: no lock is taken and no file is made beside the user's. Only a log that waits there needs more than that.
     const bool log = holds_bytes(path + "-wal") || holds_bytes(path + "-journal");
-    if (log) {
-        Result<sql::Connection> connection = sql::Connection::open(path, sql::OpenMode::read_only);
-        if (connection) {
-            harden(*connection);
-            ExportDatabase db(std::move(*connection));
-            if (db.read_schema()) return db;
-        }
-    }
+    if (log)
+        if (std::optional<ExportDatabase> db = open_with_log(path)) return std::move(*db);
     Result<sql::Connection> connection = sql::Connection::open(path, sql::OpenMode::read_only_immutable);
     if (!connection) return tl::unexpected<Error>(connection.error());
     harden(*connection);
@@ -76,6 +117,11 @@ bool ExportDatabase::read_schema() {
         [&](const sql::Statement& row) { names_.emplace_back(row.text(0)); });
     // A schema that goes on on pages which are missing still has its beginning.
     if (!listed && (!cut_short_ || names_.empty())) return false;
+    passed_over_.clear();
+    const auto others =
+        sql::for_rows(connection_, "SELECT name FROM sqlite_schema WHERE type = 'view' OR (type = 'table' AND rootpage = 0)",
+                      [&](const sql::Statement& row) { passed_over_.emplace_back(row.text(0)); });
+    if (!others && !cut_short_) return false;
     const auto pages = connection_.integer("PRAGMA page_count");
     const auto page = connection_.integer("PRAGMA page_size");
     constexpr std::int64_t kLeastRowBytes = 4;

@@ -5,15 +5,31 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
 #include "core/sql.h"
 
 namespace faultline::nsys {
+
+/// A folder of copies, removed with what is in it.
+class CopiesFolder {
+public:
+    explicit CopiesFolder(std::string path) : path_(std::move(path)) {}
+    CopiesFolder(const CopiesFolder&) = delete;
+    CopiesFolder& operator=(const CopiesFolder&) = delete;
+    ~CopiesFolder();
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+private:
+    std::string path_;
+};
 
 /// A column as the table declares it.
 struct TableColumn {
@@ -32,6 +48,8 @@ public:
     [[nodiscard]] bool has_column(std::string_view table, std::string_view column) const;
     /// Names of all base tables in the order of the file.
     [[nodiscard]] const std::vector<std::string>& tables() const noexcept { return names_; }
+    /// Names of views and virtual tables: what stands in them is not read.
+    [[nodiscard]] const std::vector<std::string>& passed_over() const noexcept { return passed_over_; }
     /// Rows of a table; -1 where they cannot be counted.
     [[nodiscard]] std::int64_t row_count(std::string_view table) const;
     /// More rows than the file has room for: a damaged tree that leads into itself would go on for ever.
@@ -44,11 +62,13 @@ public:
 
 private:
     explicit ExportDatabase(sql::Connection connection) : connection_(std::move(connection)) {}
+    [[nodiscard]] static std::optional<ExportDatabase> open_with_log(const std::string& path);
     [[nodiscard]] bool read_schema();
     [[nodiscard]] std::vector<TableColumn> read_columns(const std::string& table) const;
 
+    std::unique_ptr<CopiesFolder> copies_;  ///< outlives the connection to what is in it
     sql::Connection connection_;
-    std::vector<std::string> names_;
+    std::vector<std::string> names_, passed_over_;
     std::unordered_map<std::string, std::vector<TableColumn>> tables_;
     std::uint64_t most_rows_ = 0;
     bool cut_short_ = false;

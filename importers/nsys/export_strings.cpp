@@ -75,7 +75,7 @@ ExportStrings::ExportStrings(const ScanContext& context, SourceBuilder& source) 
 /// Without a key a look-up would read the whole table.
 void ExportStrings::load_all() {
     loaded_ = true;
-    TableScan rows(context_, kTable, {"id", "value"});
+    TableScan rows(context_, kTable, {"id", "value"}, {{}, {}, TableScan::Losses::noted});
     while (rows.next()) all_.emplace(rows.integer(0), rows.text(1));
 }
 

@@ -29,7 +29,8 @@ public:
     [[nodiscard]] NameId call_name(std::int64_t id);
     /// A text that stands in a row itself.
     [[nodiscard]] NameId name_of(std::string_view text);
-    [[nodiscard]] std::string text(std::int64_t id);
+    [[nodiscard]] std::string text(std::int64_t id);  ///< empty where the table has none
+    [[nodiscard]] bool has(std::int64_t id) { return look_up(id).has_value(); }
 
 private:
     static constexpr std::uint32_t kUnknown = static_cast<std::uint32_t>(-1);

@@ -37,6 +37,21 @@ void name_unread_tables(Session& s) {
     }
 }
 
+/// Views could run anything: one in the place of a table is passed over, and said.
+void name_views(Session& s, const SourceFile& file) {
+    std::string all;
+    for (const std::string& name : s.db.passed_over()) {
+        if (!s.tables_read.contains(name) && name != "StringIds") continue;
+        s.ledger.note("nsys.view", "A view or virtual table stands where a table should; what it shows is not read", name);
+        all += (all.empty() ? "" : ", ") + name;
+    }
+    if (!all.empty())
+        s.source.health.push_back({"input.view", Severity::warning,
+                                   fmt::format("{} has views or virtual tables in the place of tables ({}); they were passed over, so what "
+                                               "they show is missing. Export the report again.",
+                                               file.path(), all)});
+}
+
 /// The strings name things; they are no events.
 void count_strings(Session& s) {
     s.tables_read.insert("StringIds");
@@ -60,14 +75,17 @@ void judge(Session& s, const SessionInfo& info, const SourceFile& file) {
         say("calls.skipped", Severity::info,
             "The profiler left out CUDA calls that it takes for cheap (CUDA_SKIP_SOME_API_CALLS), so that host time between calls may "
             "hold some.");
-    if (s.db.cut_short())
+    if (s.db.cut_short()) {
+        s.ledger.note("nsys.cut", "The database is cut short or damaged; tables whose description is lost are missing as a whole",
+                      fmt::format("{} tables are described", s.db.tables().size()));
         say("input.cut", Severity::warning,
             fmt::format("{} is cut short or damaged: what could be read was read, and the rest is missing. Export the report again.",
                         file.path()));
+    }
     if (s.db.without_log())
         say("input.log", Severity::warning,
-            fmt::format("{} has changes in a log file beside it that could not be taken in. Copy both files to a folder that can be "
-                        "written, or export the report again.",
+            fmt::format("{} has changes in a log file beside it that could not be taken in: the log is damaged, or there is no room for a "
+                        "copy. Free some space in the folder that TMPDIR names, or export the report again.",
                         file.path()));
     const std::optional<SourceTrouble> trouble = file.trouble();
     if (!trouble || !file.gzip()) return;
@@ -110,6 +128,7 @@ Result<void> read_export(const ExportDatabase& db, SourceFile& file, SourceBuild
     if (progress.stopped()) return fail(ErrorCode::cancelled, "the import was cancelled");
     count_strings(session);
     name_unread_tables(session);
+    name_views(session, file);
     judge(session, info, file);
     return {};
 }

@@ -15,7 +15,8 @@ namespace faultline::nsys {
 namespace {
 
 constexpr std::string_view kTable = "NVTX_EVENTS";
-constexpr std::int64_t kCategoryName = 33, kMark = 34, kThreadName = 39, kPushPop = 59, kStartEnd = 60, kDomainCreate = 75;
+constexpr std::int64_t kCategoryName = 33, kMark = 34, kThreadName = 39, kPushPop = 59, kStartEnd = 60, kDomainCreate = 75,
+                       kDomainDestroy = 76;
 constexpr std::int64_t kImportedPushPop = 70, kImportedStartEnd = 71;  // from text files (nvtxt)
 
 enum { start, end, event_type, category, text, thread, end_thread, text_id, domain, integer_value, real_value, json_text, json_text_id };
@@ -35,6 +36,16 @@ Member number_member(std::string_view text, std::string_view key) noexcept {
     const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
     if (error != std::errc() || (stop != rest.data() + rest.size() && *stop != ',')) return member;
     return {at, value};
+}
+
+/// What stands where the type of an event should, as a part of one line.
+std::string clean_type(std::string_view text) {
+    constexpr std::size_t kMost = 20;
+    std::string out =
+        text.empty() ? std::string("none") : repaired_text(text.substr(0, kMost)).value_or(std::string(text.substr(0, kMost)));
+    std::replace_if(
+        out.begin(), out.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
+    return out;
 }
 
 /// Lists of lists of numbers are JSON as they stand.
@@ -80,8 +91,9 @@ OperatorText split_operator(std::string_view text) noexcept {
 
 /// Domains and categories first: rows need not be in the order of time, and a range's track depends on its domain.
 void NvtxReader::read_names() {
-    TableScan row = s_.rows_of(kTable, {"start", "end", "eventType", "category", "text", "globalTid", "endGlobalTid", "textId", "domainId"},
-                               {"eventType IS NULL OR eventType NOT IN (34, 59, 60, 70, 71)", {}});
+    TableScan row =
+        s_.rows_of(kTable, {"start", "end", "eventType", "category", "text", "globalTid", "endGlobalTid", "textId", "domainId"},
+                   {"eventType IS NULL OR CAST(eventType AS INTEGER) NOT IN (34, 59, 60, 70, 71)", {}, TableScan::Losses::elsewhere});
     const auto said = [&] { return row.is_null(text) ? s_.strings.text(row.integer_or_zero(text_id)) : std::string(row.text(text)); };
     while (row.next()) {
         s_.ledger.add_metadata();
@@ -98,7 +110,10 @@ void NvtxReader::read_names() {
             case kThreadName:
                 if (!row.is_null(thread)) thread_names_[row.integer(thread)] = s_.strings.name_of(said());
                 break;
-            default: break;  // the end of a domain, and markers of imported text
+            case kDomainDestroy: break;
+            default:
+                s_.ledger.note("nsys.event-type", "A row of NVTX has a type that is not known; it is left out",
+                               fmt::format("{}: type {}", row.place(), clean_type(row.text(event_type))));
         }
     }
 }

@@ -1,5 +1,7 @@
 #include "importers/nsys/process_streams.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 #include <vector>
 
@@ -26,8 +28,8 @@ void set_context(SourceBuilder& source, std::optional<TimeNs> duration) {
 }
 
 void add_lines(Session& s, std::int64_t process, std::string_view stream, std::string_view content) {
-    std::vector<LogLine> lines = service_log::read_log_text(content, s.source, s.places.process(process));
-    s.ledger.add_read(lines.size());
+    std::vector<LogLine> lines =
+        service_log::read_log_text(content, s.source, s.places.process(process), s.ledger, fmt::format("{} ", stream));
     for (LogLine& line : lines) {
         line.source = s.source.source.id;
         if (line.logger.empty()) line.logger = stream.ends_with("_stderr.log") ? "stderr" : "stdout";
@@ -40,12 +42,17 @@ void add_lines(Session& s, std::int64_t process, std::string_view stream, std::s
 
 void read_process_streams(Session& session) {
     set_context(session.source, session.duration);
-    TableScan row = session.rows_of("ProcessStreams", {"globalPid", "filenameId", "contentId"});
+    TableScan row = session.rows_of("ProcessStreams", {"globalPid", "filenameId", "contentId"}, {{}, {}, TableScan::Losses::noted});
     while (row.next()) {
         session.ledger.add_metadata();
         const std::string path = session.strings.text(row.integer_or_zero(1));
         // Settings of the profiler are kept there too.
-        if (is_output(path)) add_lines(session, row.integer(0), file_name(path), session.strings.text(row.integer_or_zero(2)));
+        if (!is_output(path)) continue;
+        if (row.is_null(2) || !session.strings.has(row.integer(2))) {
+            session.ledger.note("nsys.no-output", "The output of a process is named, but what it wrote is not in the export", row.place());
+            continue;
+        }
+        add_lines(session, row.integer(0), file_name(path), session.strings.text(row.integer(2)));
     }
 }
 

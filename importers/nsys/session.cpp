@@ -7,15 +7,19 @@ namespace {
 /// Times stay below this, so that no difference of two of them overflows.
 constexpr TimeNs kMostTime = TimeNs{1} << 61;
 
-constexpr bool usable(std::int64_t t) noexcept { return t < kMostTime && t > -kMostTime; }
-
 }  // namespace
+
+bool Session::usable_time(std::int64_t t) noexcept { return t < kMostTime && t > -kMostTime; }
+
+void Session::drop_without_time(const TableScan& row) {
+    ledger.dropped("nsys.no-time", "A row has no time, or one that no clock shows", row.place());
+}
 
 std::optional<TimeRange> Session::interval(const TableScan& row, int start, int end) {
     const std::int64_t from = row.integer(start);
     const std::int64_t to = row.integer(end);
-    if (usable(from) && usable(to)) return TimeRange{from, to};
-    ledger.dropped("nsys.no-time", "A row has no time, or one that no clock shows", row.place());
+    if (usable_time(from) && usable_time(to)) return TimeRange{from, to};
+    drop_without_time(row);
     return std::nullopt;
 }
 

@@ -43,6 +43,15 @@ struct Session {
         return TableScan(scan, table, columns, clauses);
     }
 
+    /// The same for a table whose rows only name things: what damage takes of them is noted.
+    [[nodiscard]] TableScan names_of(std::string_view table, std::initializer_list<std::string_view> columns) {
+        return rows_of(table, columns, {{}, {}, TableScan::Losses::noted});
+    }
+
+    /// Whether a time is one that a clock can show: so far from the limits that no difference of two of them overflows.
+    [[nodiscard]] static bool usable_time(std::int64_t t) noexcept;
+    /// Counts the row as dropped, as it has no such time.
+    void drop_without_time(const TableScan& row);
     /// The interval of a row, or nothing where it has no time that can be used; then the row is counted as dropped. A negative duration
     /// is repaired to 0 by append().
     [[nodiscard]] std::optional<TimeRange> interval(const TableScan& row, int start, int end);

@@ -17,6 +17,7 @@ namespace faultline::nsys {
 
 namespace {
 
+constexpr std::int64_t kMostRank = 0x7FFF'FFFF;
 constexpr std::size_t kMostValueBytes = 2048;   // of one member of the source's metadata
 constexpr TimeNs kMostClock = TimeNs{1} << 62;  // year 2116
 constexpr TimeNs kClockErrorNs = 50'000;        // measured: 9 to 50 us in six of six probes
@@ -74,7 +75,7 @@ void SessionInfo::read() {
 void SessionInfo::read_versions() {
     JsonObject exported, captured;
     for (const std::string_view table : {"META_DATA_EXPORT", "EXPORT_META_DATA"}) {
-        TableScan row = s_.rows_of(table, {"name", "value"});
+        TableScan row = s_.names_of(table, {"name", "value"});
         while (row.next()) {
             s_.ledger.add_metadata();
             const std::string name = clean(row.text(0));
@@ -85,7 +86,7 @@ void SessionInfo::read_versions() {
             exported.add_text(name, value);
         }
     }
-    TableScan row = s_.rows_of("META_DATA_CAPTURE", {"name", "value"});
+    TableScan row = s_.names_of("META_DATA_CAPTURE", {"name", "value"});
     std::map<std::string, std::string> members;  // names come several times: their values are joined
     while (row.next()) {
         s_.ledger.add_metadata();
@@ -103,7 +104,7 @@ void SessionInfo::read_versions() {
 void SessionInfo::read_clock() {
     s_.source.has_wall_clock = false;
     s_.source.clock_rule = "the export does not say when its session began";
-    TableScan row = s_.rows_of("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs", "utcTime", "localTime"});
+    TableScan row = s_.names_of("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs", "utcTime", "localTime"});
     while (row.next()) {
         s_.ledger.add_metadata();
         if (row.is_null(0) || s_.source.has_wall_clock) continue;
@@ -118,7 +119,7 @@ void SessionInfo::read_clock() {
         constexpr std::int64_t kDay = 86'400;
         if (utc && local && std::abs(*local - *utc) < kDay) s_.source.utc_offset_seconds = *local - *utc;
     }
-    TableScan details = s_.rows_of("ANALYSIS_DETAILS", {"duration"});
+    TableScan details = s_.names_of("ANALYSIS_DETAILS", {"duration"});
     while (details.next()) {
         s_.ledger.add_metadata();
         if (const std::int64_t duration = details.integer_or_zero(0); duration > 0 && duration < (TimeNs{1} << 61))
@@ -128,7 +129,7 @@ void SessionInfo::read_clock() {
 
 void SessionInfo::read_environment() {
     JsonObject environment;
-    TableScan row = s_.rows_of("TARGET_INFO_SYSTEM_ENV", {"devStateName", "name", "value"});
+    TableScan row = s_.names_of("TARGET_INFO_SYSTEM_ENV", {"devStateName", "name", "value"});
     while (row.next()) {
         s_.ledger.add_metadata();
         const std::string name = clean(row.text(1));
@@ -141,7 +142,7 @@ void SessionInfo::read_environment() {
 
 void SessionInfo::read_adapters() {
     enum { id, name, ordinal, memory, bandwidth, processors, major, minor, uuid };
-    TableScan row = s_.rows_of(
+    TableScan row = s_.names_of(
         "TARGET_INFO_GPU", {"id", "name", "cuDevice", "totalMemory", "memoryBandwidth", "smCount", "computeMajor", "computeMinor", "uuid"});
     while (row.next()) {
         s_.ledger.add_metadata();
@@ -156,7 +157,7 @@ void SessionInfo::read_adapters() {
         adapters_.push_back(std::move(adapter));
     }
     if (!adapters_.empty()) return;
-    TableScan old = s_.rows_of("TARGET_INFO_CUDA_GPU", {"id", "name", "cudaDevice"});  // 2020
+    TableScan old = s_.names_of("TARGET_INFO_CUDA_GPU", {"id", "name", "cudaDevice"});  // 2020
     while (old.next()) {
         s_.ledger.add_metadata();
         adapters_.push_back({old.integer_or_zero(0), clean(old.text(1)), old.integer(2), {}});
@@ -164,7 +165,7 @@ void SessionInfo::read_adapters() {
 }
 
 void SessionInfo::read_device_map() {
-    TableScan row = s_.rows_of("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"});
+    TableScan row = s_.names_of("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"});
     while (row.next()) {
         s_.ledger.add_metadata();
         if (!row.is_null(0)) s_.places.map_device(row.integer_or_zero(2), row.integer_or_zero(1), row.integer(0));
@@ -172,7 +173,7 @@ void SessionInfo::read_device_map() {
 }
 
 void SessionInfo::read_diagnostics() {
-    TableScan row = s_.rows_of("DIAGNOSTIC_EVENT", {"severity", "text"});
+    TableScan row = s_.names_of("DIAGNOSTIC_EVENT", {"severity", "text"});
     constexpr std::int64_t kWarning = 2;  // 1 information, 2 warning, 3 error
     std::string first_loss;
     std::uint64_t losses = 0;
@@ -192,14 +193,19 @@ void SessionInfo::read_diagnostics() {
 }
 
 void SessionInfo::read_ranks() {
-    TableScan row = s_.rows_of("MPI_RANKS", {"globalTid", "rank"});
+    TableScan row = s_.names_of("MPI_RANKS", {"globalTid", "rank"});
     std::set<std::int64_t> ranks;
     while (row.next()) {
         s_.ledger.add_metadata();
         if (row.is_null(0) || row.is_null(1)) continue;
-        const auto process = s_.places.process(row.integer(0));
-        s_.source.process_row(*process).rank = row.integer(1);
-        ranks.insert(row.integer(1));
+        const std::optional<ProcessId> process = s_.places.process(row.integer(0));
+        const std::int64_t rank = row.integer(1);
+        if (!process || rank < 0 || rank > kMostRank) {
+            s_.ledger.note("nsys.rank", "A rank of MPI is left out: its number or its process is none", row.place());
+            continue;
+        }
+        s_.source.process_row(*process).rank = rank;
+        ranks.insert(rank);
     }
     Source& source = s_.source.source;
     if (ranks.size() == 1) {
@@ -215,7 +221,7 @@ void SessionInfo::read_ranks() {
 }
 
 void SessionInfo::name_processes() {
-    TableScan row = s_.rows_of("PROCESSES", {"globalPid", "name"});
+    TableScan row = s_.names_of("PROCESSES", {"globalPid", "name"});
     while (row.next()) {
         s_.ledger.add_metadata();  // every process of the machine is listed
         const auto known = s_.places.processes().find(process_key(row.integer_or_zero(0)));
@@ -224,7 +230,7 @@ void SessionInfo::name_processes() {
 }
 
 void SessionInfo::name_threads(const NvtxReader& nvtx) {
-    TableScan row = s_.rows_of("ThreadNames", {"nameId", "globalTid"});
+    TableScan row = s_.names_of("ThreadNames", {"nameId", "globalTid"});
     while (row.next()) {
         s_.ledger.add_metadata();
         if (row.is_null(1)) continue;

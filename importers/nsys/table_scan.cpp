@@ -25,7 +25,7 @@ std::string value_of(const ExportDatabase& db, std::string_view table, std::stri
 }  // namespace
 
 TableScan::TableScan(const ScanContext& context, std::string_view table, std::initializer_list<std::string_view> columns, Clauses clauses)
-    : context_(context), table_(table), where_(clauses.where), order_(clauses.order) {
+    : context_(context), table_(table), where_(clauses.where), order_(clauses.order), losses_(clauses.losses) {
     if (!context_.db.has(table)) {
         ended_ = true;
         return;
@@ -40,8 +40,8 @@ TableScan::TableScan(const ScanContext& context, std::string_view table, std::in
 
 void TableScan::prepare(bool backward) {
     // In the order of the table itself: other programs add indexes, whose order is not that of row ids, and which may be damaged too.
-    std::string query = fmt::format("SELECT {}{} FROM {}{}", columns_, backward ? ", rowid" : "", quoted_name(table_),
-                                    order_.empty() ? " NOT INDEXED" : "");
+    std::string query = fmt::format("SELECT {}{} FROM {}{}", columns_.empty() ? "NULL" : columns_, backward ? ", rowid" : "",
+                                    quoted_name(table_), order_.empty() ? " NOT INDEXED" : "");
     if (!where_.empty()) query += fmt::format(" WHERE {}", where_);
     if (backward)
         query += " ORDER BY rowid DESC";
@@ -55,12 +55,11 @@ void TableScan::prepare(bool backward) {
 }
 
 /// Row id of the row with this number (from 1): looked for only where the pages behind it are damaged.
-std::int64_t TableScan::row_id_of(std::uint64_t row) const {
-    if (row == 0) return 0;
+std::optional<std::int64_t> TableScan::row_id_of(std::uint64_t row) const {
     const Result<std::int64_t> id =
         context_.db.connection().integer(fmt::format("SELECT rowid FROM {} NOT INDEXED{} LIMIT 1 OFFSET {}", quoted_name(table_),
                                                      where_.empty() ? "" : fmt::format(" WHERE {}", where_), row - 1));
-    return id ? *id : -1;
+    return id ? std::optional(*id) : std::nullopt;
 }
 
 bool TableScan::next() {
@@ -78,10 +77,11 @@ bool TableScan::next() {
         }
         if (rowid_column_ >= 0) {
             const std::int64_t id = sqlite3_column_int64(row_, rowid_column_);
-            if (id <= last_forward_) {
+            if (last_forward_ != kNull && id <= last_forward_) {
                 ended_ = true;
                 break;
             }
+            if (last_row_ == kNull) last_row_ = id;
             first_after_ = id;
         }
         if (++rows_ % kReportEvery == 0) {
@@ -103,23 +103,61 @@ void TableScan::meet_damage() {
         return;
     }
     if (!backward_ && order_.empty()) {
-        last_forward_ = row_id_of(rows_);
-        if (last_forward_ >= 0) {
+        rows_forward_ = rows_;
+        const std::optional<std::int64_t> last = rows_ == 0 ? std::optional(kNull) : row_id_of(rows_);
+        if (last) {
+            last_forward_ = *last;
             backward_ = true;
-            rowid_column_ = static_cast<int>(absent_.size());
+            rowid_column_ = std::max(static_cast<int>(absent_.size()), 1);
             return prepare(true);
         }
     }
     ended_ = true;
-    const bool counted = backward_ && first_after_ > last_forward_;
-    const std::uint64_t lost = counted ? static_cast<std::uint64_t>(first_after_ - last_forward_ - 1) : 1;
-    const std::string place = counted ? fmt::format("{} rows {} to {}", table_, last_forward_ + 1, first_after_ - 1)
-                                      : fmt::format("{} after {} rows", table_, rows_);
-    if (lost > 0)
+    if (losses_ != Losses::elsewhere) count_losses();
+}
+
+std::optional<std::uint64_t> TableScan::rows_between() const {
+    if (rowid_column_ < 0 || first_after_ == kNull) return std::nullopt;
+    // Row ids that leave some out elsewhere may do so here: they tell the number of rows only where they count them.
+    const std::uint64_t rows_after = rows_ - rows_forward_;
+    if (static_cast<std::uint64_t>(last_row_) - static_cast<std::uint64_t>(first_after_) + 1 != rows_after) return std::nullopt;
+    if (rows_forward_ > 0) {
+        const std::optional<std::int64_t> first = row_id_of(1);
+        if (!first || static_cast<std::uint64_t>(last_forward_) - static_cast<std::uint64_t>(*first) + 1 != rows_forward_)
+            return std::nullopt;
+    }
+    const std::int64_t before = rows_forward_ > 0 ? last_forward_ : 0;  // tables are counted from 1
+    if (first_after_ <= before) return rows_forward_ > 0 ? std::optional<std::uint64_t>(0) : std::nullopt;
+    const std::uint64_t between = static_cast<std::uint64_t>(first_after_) - static_cast<std::uint64_t>(before) - 1;
+    const std::uint64_t room = context_.db.most_rows() - std::min(context_.db.most_rows(), rows_);
+    return between <= room ? std::optional(between) : std::nullopt;
+}
+
+void TableScan::count_losses() {
+    std::string place = fmt::format("{} after {} rows", table_, rows_);
+    lost_ = 1;
+    if (!order_.empty()) {
+        // What a sort does not give any more is what the table itself still has, and has lost.
+        TableScan all(context_, table_, {}, {where_, {}, Losses::elsewhere});
+        while (all.next()) {
+        }
+        const std::uint64_t between = all.rowid_column_ >= 0 ? all.rows_between().value_or(1) : 0;
+        lost_ = std::max<std::uint64_t>(all.rows_ + between, rows_ + 1) - rows_;
+    } else if (const std::optional<std::uint64_t> between = rows_between()) {
+        lost_ = *between;
+        place = fmt::format("{} rows {} to {}", table_, rows_forward_ > 0 ? last_forward_ + 1 : 1, first_after_ - 1);
+    }
+    if (lost_ == 0) return;
+    if (losses_ == Losses::noted)
+        context_.ledger.note("nsys.damaged-names",
+                             "Rows that name things lie on pages of the database that are missing or damaged; where their number is not "
+                             "known, they count as one",
+                             place, lost_);
+    else
         context_.ledger.dropped("nsys.damaged-pages",
                                 "Rows on pages of the database that are missing or damaged cannot be read; where their number is not "
                                 "known, they count as one",
-                                place, lost);
+                                place, lost_);
 }
 
 std::int64_t TableScan::integer(int column) const noexcept {

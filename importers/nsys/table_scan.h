@@ -31,8 +31,12 @@ struct ScanContext {
 class TableScan {
 public:
     /// What to leave out and how to sort, as SQL. A sorted scan is not taken up again behind damage.
+    /// `losses`: whether rows that cannot be read count as dropped records, are noted (rows that only name things), or are left to
+    /// another scan of the same table, so that each counts once.
+    enum class Losses : std::uint8_t { dropped, noted, elsewhere };
     struct Clauses {
         std::string_view where, order;
+        Losses losses = Losses::dropped;
     };
     TableScan(const ScanContext& context, std::string_view table, std::initializer_list<std::string_view> columns, Clauses clauses);
     TableScan(const ScanContext& context, std::string_view table, std::initializer_list<std::string_view> columns)
@@ -47,16 +51,21 @@ public:
     [[nodiscard]] double real(int column) const noexcept;
     [[nodiscard]] std::string_view text(int column) const noexcept;  ///< valid until the next row
     [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+    [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }  ///< that cannot be read; known at the end
     /// "NVTX_EVENTS row 12": the place of the current row in the ledger.
     [[nodiscard]] std::string place() const;
 
 private:
     void prepare(bool backward);
     void meet_damage();
-    [[nodiscard]] std::int64_t row_id_of(std::uint64_t row) const;
+    void count_losses();
+    /// Rows between the last one that was read forward and the first one from the other end; nothing where it is not known.
+    [[nodiscard]] std::optional<std::uint64_t> rows_between() const;
+    [[nodiscard]] std::optional<std::int64_t> row_id_of(std::uint64_t row) const;
 
     const ScanContext& context_;
     std::string table_, columns_, where_, order_;
+    Losses losses_;
     std::vector<bool> absent_;  ///< columns that are null in every row
     int rowid_column_ = -1;     ///< of a backward scan
     sql::Statement rows_of_;
@@ -64,8 +73,10 @@ private:
     std::uint64_t rows_ = 0;
     bool backward_ = false;
     bool ended_ = false;
-    std::int64_t last_forward_ = 0;  ///< row id of the last row before the damage
-    std::int64_t first_after_ = -1;  ///< row id of the row after it
+    std::uint64_t rows_forward_ = 0;                       ///< before the damage
+    std::int64_t last_forward_ = kNull;                    ///< row id of the last of them, where there is one
+    std::int64_t first_after_ = kNull, last_row_ = kNull;  ///< row ids of the first row after it and of the last
+    std::uint64_t lost_ = 0;
 };
 
 }  // namespace faultline::nsys

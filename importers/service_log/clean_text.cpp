@@ -49,9 +49,12 @@ std::size_t sequence_size(std::string_view text, std::size_t at) noexcept {
         return to < text.size() && byte_at(text, to) >= 0x40 && byte_at(text, to) <= 0x7E ? to + 1 - at : to - at;
     }
     if (text[at + 1] == ']') {
-        while (to < text.size() && text[to] != '\x07' && text[to] != kEscape) ++to;
-        if (to < text.size() && text[to] == kEscape && to + 1 < text.size() && text[to + 1] == '\\') ++to;
-        return std::min(to + 1, text.size()) - at;
+        const std::size_t end = std::min(text.find_first_of("\x07\x1b\r\n", to), text.size());
+        if (end < text.size() && text[end] == '\x07') return end + 1 - at;
+        if (text.substr(end).starts_with("\x1b\\")) return end + 2 - at;
+        // It never ends: what follows its number is text.
+        while (to < text.size() && (is_digit(text[to]) || text[to] == ';')) ++to;
+        return to - at;
     }
     while (to < text.size() && byte_at(text, to - 1) >= 0x20 && byte_at(text, to - 1) <= 0x2F) ++to;
     return to - at;

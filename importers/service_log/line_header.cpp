@@ -105,8 +105,8 @@ void read_bracket_tail(TextScan& scan, Header& header) noexcept {
             header.pid = pid;
         else if (inside == "TRT-LLM" || inside == "TensorRT-LLM")
             header.logger = inside;
-        else if (is_place(inside.substr(0, inside.rfind(':'))) || is_place(inside))
-            header.logger = inside;
+        else if (is_place(inside.substr(0, inside.rfind(':'))) || is_place(inside) || (is_word(inside) && scan.peek() == '['))
+            header.logger = inside;  // "[__main__][INFO]" too
         else
             break;
         (void)scan.blanks();
@@ -185,7 +185,7 @@ bool read_nccl(std::string_view line, std::size_t at, Header& header) {
     return done(header, Shape::nccl, scan, true);
 }
 
-/// "[2026-08-23 09:05:37 TP0 EP0] msg", "[16:43:29 TP0] msg", "[Sun Feb 23 16:24:18 2025] msg", "[   12.345678] msg"
+/// "[2026-08-23 09:05:37 TP0 EP0] msg", "[16:43:29 TP0] msg", "[2026-08-23 09:05:37,139][name][INFO] - msg", "[Sun Feb 23 16:24:18 2025] msg", "[   12.345678] msg"
 bool read_bracket(std::string_view line, Header& header) {
     TextScan scan(line, 1);
     if (read_ctime(scan, header.stamp) || read_uptime(scan, header.stamp)) {
@@ -196,9 +196,10 @@ bool read_bracket(std::string_view line, Header& header) {
     if (!read_full(scan, header.stamp) && !read_month_day(scan, header.stamp) && !read_month_first(scan, header.stamp) &&
         !read_time(scan, header.stamp))
         return false;
-    if (!read_bracket_words(scan, header, line) || (scan.blanks() == 0 && !scan.done())) return false;
+    if (!read_bracket_words(scan, header, line) || (scan.blanks() == 0 && !scan.done() && scan.peek() != '[')) return false;
     if (read_nccl(line, scan.at(), header)) return true;
     read_bracket_tail(scan, header);
+    if (!header.level.empty() && scan.eat("- ")) (void)scan.blanks();  // Hydra
     return done(header, Shape::bracket, scan, header.stamp.has_date || header.stamp.kind == Stamp::Kind::absolute || !header.ranks.empty());
 }
 

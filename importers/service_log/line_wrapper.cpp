@@ -64,7 +64,7 @@ bool begins_log_line(std::string_view text) {
 
 void LineUnwrapper::take_stamp(Unwrapped& out, const Stamp& stamp) {
     if (out.stamp.kind == Stamp::Kind::absolute) return;
-    if (out.stamp.known() && stamp.kind != Stamp::Kind::absolute) return;
+    if (out.stamp.known() && out.stamp.kind != Stamp::Kind::impossible && stamp.kind != Stamp::Kind::absolute) return;
     out.stamp = stamp;
 }
 

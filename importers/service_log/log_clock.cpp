@@ -20,7 +20,8 @@ StampCounts count_stamps(std::span<const LogMessage> messages) {
     StampCounts n;
     for (const LogMessage& m : messages) {
         switch (m.stamp.kind) {
-            case Stamp::Kind::none: ++n.none; break;
+            case Stamp::Kind::none:
+            case Stamp::Kind::impossible: ++n.none; break;
             case Stamp::Kind::absolute: ++n.with_zone; break;
             case Stamp::Kind::uptime: ++n.uptime; break;
             case Stamp::Kind::local:

@@ -139,7 +139,7 @@ void LogParser::take_line(const Unwrapped& from, std::uint64_t offset, bool repa
         const bool feed = !last && rest[end] == '\n';
         rest = last ? std::string_view() : rest.substr(end + 1);
         if (text.empty()) continue;
-        take_piece({text, &from, offset, last && from.rest.back() == '\r', repaired, cut, same_record});
+        take_piece({text, &from, offset, last && from.rest.back() == '\r', repaired, cut && last, same_record});
         same_record |= feed;
     }
 }
@@ -151,6 +151,7 @@ void LogParser::take_piece(const Piece& piece) {
         if (!bar || (read_header(rest.text).stamp.known())) return take_text(rest);
         Piece progress = rest;
         progress.text = rest.text.substr(0, *bar);
+        progress.cut = rest.cut && *bar == rest.text.size();
         take_progress(progress);
         rest.text.remove_prefix(*bar);
         while (!rest.text.empty() && is_blank(rest.text.front())) rest.text.remove_prefix(1);
@@ -224,7 +225,7 @@ void LogParser::begin(const Piece& piece, const Header& header) {
     const ParallelRanks ranks = parallel_ranks(header.ranks.empty() ? from.process : header.ranks);
     m.rank = from.rank ? from.rank : ranks.tp;
     m.pipeline_rank = ranks.pp;
-    if (header.stamp.kind == Stamp::Kind::absolute || !from.stamp.known() ||
+    if (header.stamp.kind == Stamp::Kind::absolute || !from.stamp.known() || from.stamp.kind == Stamp::Kind::impossible ||
         (from.stamp.kind == Stamp::Kind::local && header.stamp.kind == Stamp::Kind::local && header.stamp.has_date)) {
         m.stamp = header.stamp;
     } else {

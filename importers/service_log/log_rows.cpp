@@ -1,5 +1,7 @@
 #include "importers/service_log/log_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -40,6 +42,18 @@ void complete_ranks(std::span<LogMessage> messages) {
         if (!m.pipeline_rank) continue;
         // A stage without tensor ranks in its name has one rank.
         m.rank = tensor_ranks == 0 ? *m.pipeline_rank : *m.pipeline_rank * tensor_ranks + m.rank.value_or(0);
+    }
+}
+
+void account_messages(std::span<const LogMessage> messages, ImportLedger& ledger, std::string_view place) {
+    ledger.add_read(messages.size());
+    for (const LogMessage& m : messages) {
+        if (!m.cut && !m.repaired && m.stamp.kind != Stamp::Kind::impossible) continue;
+        const std::string at = fmt::format("{}byte {}", place, m.offset);
+        if (m.cut) ledger.repaired("log.cut-message", "A message holds a line that was too long and was cut", at);
+        if (m.repaired) ledger.repaired("log.bytes", "A message holds bytes that are no UTF-8 text; they were replaced", at, m.cut);
+        if (m.stamp.kind == Stamp::Kind::impossible)
+            ledger.note("log.impossible-date", "A stamp names a day that no calendar has; its message has no time", at);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/import_ledger.h"
 #include "core/log_line.h"
 #include "core/source_builder.h"
 
@@ -15,7 +16,9 @@ namespace faultline::service_log {
 /// within `text`. `process` and `source` are not set. A time zone that is not known counts as not given.
 [[nodiscard]] std::vector<LogLine> read_log_text(std::string_view text, const ImportContext& context, std::int64_t clock_base_ns);
 
-/// The same, with processes and counters put into `source`. For lines without a process of their own `process` is taken.
-[[nodiscard]] std::vector<LogLine> read_log_text(std::string_view text, SourceBuilder& source, std::optional<ProcessId> process);
+/// The same, with processes and counters put into `source`, and every message counted in `ledger`; `place` stands before the offsets there.
+/// For lines without a process of their own `process` is taken. Lines have the limit that they have in files (line_reader.h).
+[[nodiscard]] std::vector<LogLine> read_log_text(std::string_view text, SourceBuilder& source, std::optional<ProcessId> process,
+                                                 ImportLedger& ledger, std::string_view place);
 
 }  // namespace faultline::service_log

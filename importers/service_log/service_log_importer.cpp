@@ -27,13 +27,18 @@ public:
         : file_(file), source_(source), ledger_(ledger), progress_(progress) {}
 
     Result<void> read() {
+        // Asked for as a log whatever it looks like, it must at least be text.
+        const Result<std::string_view> head = file_.head(progress_.stop);
+        if (!head) return tl::unexpected<Error>(head.error());
+        if (is_binary(*head)) return binary();
         if (Result<void> ok = read_lines(); !ok) return ok;
         std::vector<LogMessage>& messages = parser_.messages();
         if (messages.empty())
             return fail(ErrorCode::unusable_input,
                         fmt::format("{} holds no line of text", file_.path() == "-" ? "standard input" : file_.path()),
                         "Give a service log with at least one line");
-        account(messages);
+        account_messages(messages, ledger_, "");
+        account_file();
         complete_ranks(messages);
         const auto now = std::chrono::system_clock::now().time_since_epoch();
         Result<LogClock> clock =
@@ -46,6 +51,12 @@ public:
     }
 
 private:
+    [[nodiscard]] tl::unexpected<Error> binary() const {
+        return fail(ErrorCode::unusable_input,
+                    fmt::format("{} is binary data, not a log", file_.path() == "-" ? "standard input" : file_.path()),
+                    "Give a text file, or a trace without --log");
+    }
+
     Result<void> read_lines() {
         LineReader reader(file_);
         LineReader::Line line;
@@ -54,6 +65,10 @@ private:
             const Result<bool> more = reader.next(line, progress_.stop);
             if (!more) return tl::unexpected<Error>(more.error());
             if (!*more) break;
+            if (line.zeros > 0)
+                ledger_.note("log.zero-bytes", "Zero bytes before a line were passed over: the file was cut while its writer went on",
+                             fmt::format("byte {} ({} bytes)", line.offset - line.zeros, line.zeros));
+            if (line.zeros > 0 && parser_.lines() == 0 && is_binary(line.text)) return binary();
             parser_.line(line.text, line.offset, line.lost > 0);
             if (line.lost > 0) {
                 ledger_.note("log.long-line", "A line is longer than 1 MiB; the rest of it was left out",
@@ -67,13 +82,7 @@ private:
         return {};
     }
 
-    void account(const std::vector<LogMessage>& messages) {
-        ledger_.add_read(messages.size());
-        for (const LogMessage& m : messages) {
-            if (m.cut) ledger_.repaired("log.cut-message", "A message holds a line that was too long and was cut", at_byte(m.offset));
-            if (m.repaired)
-                ledger_.repaired("log.bytes", "A message holds bytes that are no UTF-8 text; they were replaced", at_byte(m.offset), m.cut);
-        }
+    void account_file() {
         account_progress();
         if (const std::optional<SourceTrouble> trouble = file_.trouble()) {
             ledger_.note("input.gzip", trouble->sentence, at_byte(trouble->offset));

@@ -29,16 +29,29 @@ bool has_header(std::string_view line, LineUnwrapper& unwrapper) {
 
 }  // namespace
 
+bool is_binary(std::string_view text) noexcept {
+    constexpr std::size_t kLooked = 4096;
+    bool in_line = false;
+    text.remove_prefix(std::min(text.find_first_not_of('\0'), text.size()));
+    for (const char c : text.substr(0, kLooked)) {
+        if (c == '\0' && in_line) return true;
+        if (c != '\0') in_line = c != '\n';
+    }
+    return false;
+}
+
 int sniff_log(std::string_view head) {
     if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+    head.remove_prefix(std::min(head.find_first_not_of('\0'), head.size()));
     head = head.substr(0, kSniffed);
-    if (head.substr(0, 4096).find('\0') != std::string_view::npos) return 0;
+    if (is_binary(head)) return 0;
     LineUnwrapper unwrapper;
     std::size_t lines = 0;
     std::size_t known = 0;
     while (!head.empty()) {
         const std::size_t end = std::min(head.find('\n'), head.size());
-        const std::string_view line = head.substr(0, end);
+        std::string_view line = head.substr(0, end);
+        line.remove_prefix(std::min(line.find_first_not_of('\0'), line.size()));
         head.remove_prefix(std::min(end + 1, head.size()));
         if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
         ++lines;

@@ -41,6 +41,8 @@ bool set_date(Stamp& stamp, std::optional<std::int64_t> year, std::int64_t month
     stamp.year = static_cast<std::int16_t>(year.value_or(0));
     stamp.month = static_cast<std::uint8_t>(month);
     stamp.day = static_cast<std::uint8_t>(day);
+    const std::optional<int> of = year ? std::optional(static_cast<int>(*year)) : std::nullopt;
+    if (stamp.day > days_in_month(of, stamp.month)) stamp.kind = Stamp::Kind::impossible;
     return true;
 }
 
@@ -78,6 +80,13 @@ bool eat_word(TextScan& scan, std::span<const std::string_view> words, std::int6
 }
 
 }  // namespace
+
+unsigned days_in_month(std::optional<int> year, unsigned month) noexcept {
+    constexpr int kSomeLeapYear = 2024;
+    const std::chrono::year_month_day_last last{std::chrono::year{year.value_or(kSomeLeapYear)},
+                                                std::chrono::month_day_last{std::chrono::month{month}}};
+    return static_cast<unsigned>(last.day());
+}
 
 std::int64_t day_ns(int year, unsigned month, unsigned day) noexcept {
     const std::chrono::sys_days first{std::chrono::year{year} / std::chrono::month{month} / 1};
@@ -124,8 +133,12 @@ bool read_full(TextScan& scan, Stamp& stamp) {
     const char mark = scan.peek();
     if ((mark != '-' && mark != '/') || !scan.eat(mark) || !scan.digits(2, m) || !scan.eat(mark) || !scan.digits(2, d)) return back();
     if (!scan.eat('T') && !scan.eat('_') && scan.blanks() == 0) return back();
-    if (!read_time(scan, out) || !set_date(out, y, m, d)) return back();
-    if (const auto zone = read_zone(scan)) {
+    if (!read_time(scan, out)) return back();
+    if (!set_date(out, y, m, d)) {  // the shape leaves no doubt that a date is meant
+        out.kind = Stamp::Kind::impossible;
+        out.has_date = out.has_year = true;
+    }
+    if (const auto zone = read_zone(scan); zone && out.kind == Stamp::Kind::local) {
         out.kind = Stamp::Kind::absolute;
         out.ns += day_ns(out.year, out.month, out.day) - *zone * kSecond;
     }

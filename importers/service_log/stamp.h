@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/types.h"
 #include "importers/service_log/text_scan.h"
@@ -17,9 +18,10 @@ inline constexpr TimeNs kDay = 24 * kHour;
 struct Stamp {
     enum class Kind : std::uint8_t {
         none,
-        absolute,  ///< `ns` is epoch time: the stamp names its zone, or is a count of seconds
-        local,     ///< `ns` is the time since midnight of a day whose zone is not written
-        uptime,    ///< `ns` is the time since the machine was started
+        absolute,    ///< `ns` is epoch time: the stamp names its zone, or is a count of seconds
+        local,       ///< `ns` is the time since midnight of a day whose zone is not written
+        uptime,      ///< `ns` is the time since the machine was started
+        impossible,  ///< written as a stamp, of a day that no calendar has: no time
     };
     Kind kind = Kind::none;
     bool has_date = false;  ///< local only
@@ -32,6 +34,9 @@ struct Stamp {
     [[nodiscard]] bool known() const noexcept { return kind != Kind::none; }
     friend bool operator==(const Stamp&, const Stamp&) = default;
 };
+
+/// Days of a month; February has 29 without a year.
+[[nodiscard]] unsigned days_in_month(std::optional<int> year, unsigned month) noexcept;
 
 /// Epoch nanoseconds of a date at midnight, as if it were UTC. Days beyond the month's end run into the next month.
 [[nodiscard]] std::int64_t day_ns(int year, unsigned month, unsigned day) noexcept;

@@ -22,6 +22,13 @@ std::int64_t midnight(std::int64_t ns) { return ns - ((ns % kDay) + kDay) % kDay
 
 std::int64_t in_year(const Stamp& stamp, int year) { return day_ns(year, stamp.month, stamp.day) + stamp.ns; }
 
+constexpr unsigned kFebruary = 2, kLeapDay = 29;
+
+bool is_leap_day(const Stamp& stamp) { return stamp.month == kFebruary && stamp.day == kLeapDay; }
+
+/// Whether the year has the day: most have no 29 February.
+bool is_in_year(const Stamp& stamp, int year) { return !is_leap_day(stamp) || std::chrono::year{year}.is_leap(); }
+
 /// The candidate nearest to `near`.
 template <std::size_t N>
 std::int64_t nearest(const std::array<std::int64_t, N>& candidates, std::int64_t near) {
@@ -36,7 +43,12 @@ std::int64_t place_near(const Stamp& stamp, std::int64_t near) {
         return nearest(std::array{day - kDay + stamp.ns, day + stamp.ns, day + kDay + stamp.ns}, near);
     }
     const int year = year_of(near);
-    return nearest(std::array{in_year(stamp, year - 1), in_year(stamp, year), in_year(stamp, year + 1)}, near);
+    if (!is_leap_day(stamp)) return nearest(std::array{in_year(stamp, year - 1), in_year(stamp, year), in_year(stamp, year + 1)}, near);
+    std::optional<std::int64_t> best;
+    constexpr int kBetweenLeapYears = 8;  // at most, over the turn of a century
+    for (int y = year - kBetweenLeapYears; y <= year + kBetweenLeapYears; ++y)
+        if (is_in_year(stamp, y) && (!best || std::llabs(in_year(stamp, y) - near) < std::llabs(*best - near))) best = in_year(stamp, y);
+    return best.value_or(near);
 }
 
 class StampDater {
@@ -74,9 +86,37 @@ private:
         if (any_full_ && out_.inferred_year) out_.year_rule = "from the full dates in the log";
     }
 
+    /// Whether a log that begins in this year comes to each 29 February in a year that has one.
+    [[nodiscard]] bool fits(int year) const {
+        constexpr std::int64_t kHalfYear = 190 * kDay;
+        std::optional<std::int64_t> previous;
+        for (const LogMessage& m : messages_) {
+            if (m.stamp.kind != Stamp::Kind::local || !m.stamp.has_date) continue;
+            if (!previous && !is_in_year(m.stamp, year)) return false;
+            const std::int64_t at = previous ? place_near(m.stamp, *previous) : in_year(m.stamp, year);
+            if (previous && std::llabs(at - *previous) > kHalfYear) return false;
+            previous = at;
+        }
+        return true;
+    }
+
+    /// The years in which the log can begin, from `latest` back, one at least.
+    [[nodiscard]] std::vector<int> possible_years(int latest) const {
+        const bool leaps = std::any_of(messages_.begin(), messages_.end(), [](const LogMessage& m) {
+            return m.stamp.kind == Stamp::Kind::local && m.stamp.has_date && is_leap_day(m.stamp);
+        });
+        constexpr int kYears = 16;
+        std::vector<int> years;
+        for (int year = latest; year > std::max(latest - kYears, 1971); --year)
+            if (!leaps || fits(year)) years.push_back(year);
+        if (years.empty()) years.push_back(std::max(latest / 4 * 4, 1972));
+        return years;
+    }
+
     /// No stamp has a year: the first one gets it so that the log as a whole lies where the anchor says.
     void anchor_year() {
-        constexpr int kSomeYear = 2024;
+        constexpr int kSomeYear = 2028;
+        const int some_year = possible_years(kSomeYear).front();
         std::int64_t first = 0;
         std::int64_t previous = 0;
         std::int64_t latest = 0;
@@ -85,7 +125,7 @@ private:
         for (std::size_t i = 0; i < messages_.size(); ++i) {
             const Stamp& s = stamp(i);
             if (s.kind != Stamp::Kind::local || !s.has_date) continue;
-            previous = met ? place_near(s, previous) : in_year(s, kSomeYear);
+            previous = met ? place_near(s, previous) : in_year(s, some_year);
             if (!met) {
                 first = latest = previous;
                 first_stamp = &s;
@@ -96,18 +136,20 @@ private:
         }
         const std::int64_t length = latest - first;
         const auto year_before = [&](std::int64_t limit) {  // the last year in which the log ends before `limit`
-            int year = year_of(limit) + 1;
-            while (in_year(*first_stamp, year) + length > limit && year > 1971) --year;
-            return year;
+            const std::vector<int> years = possible_years(year_of(limit) + 1);
+            const auto found =
+                std::find_if(years.begin(), years.end(), [&](int year) { return in_year(*first_stamp, year) + length <= limit; });
+            return found == years.end() ? years.back() : *found;
         };
         int year = 0;
         if (context_.wall) {
             const std::int64_t middle = context_.wall->start + (context_.wall->end - context_.wall->start) / 2;
-            const std::int64_t start =
-                nearest(std::array{in_year(*first_stamp, year_of(middle) - 1), in_year(*first_stamp, year_of(middle)),
-                                   in_year(*first_stamp, year_of(middle) + 1)},
-                        middle - length / 2);
-            year = year_of(start);
+            constexpr int kAround = 8;
+            const std::vector<int> years = possible_years(year_of(middle) + kAround);
+            const std::int64_t wanted = middle - length / 2;
+            year = *std::min_element(years.begin(), years.end(), [&](int a, int b) {
+                return std::llabs(in_year(*first_stamp, a) - wanted) < std::llabs(in_year(*first_stamp, b) - wanted);
+            });
             out_.year_rule = "from the wall clock of the trace";
         } else if (context_.modified_wall_ns) {
             year = year_before(*context_.modified_wall_ns + kLatestZone);

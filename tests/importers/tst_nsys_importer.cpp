@@ -472,6 +472,7 @@ private Q_SLOTS:
         QVERIFY(cut->spans(SpanKind::os_call) < 20'000);
         QVERIFY(finding(*cut, "input.cut"));
         QVERIFY(entry(*cut, "nsys.damaged-pages"));
+        QCOMPARE(cut->count("nsys.cut"), std::uint64_t{1});
         // A hole in the middle: what lies on both sides is read, and the loss is counted to the row.
         std::string holed = bytes;
         std::fill_n(holed.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 2 / 4096 * 4096), 8192, '\x5A');
@@ -634,6 +635,195 @@ private Q_SLOTS:
         QCOMPARE(static_cast<int>(t->spans(SpanKind::kernel)), kernels);
         QCOMPARE(static_cast<int>(counts.bound_kernels), bound);
         QCOMPARE(static_cast<int>(t->spans(SpanKind::runtime_call) + t->spans(SpanKind::driver_call)), calls);
+    }
+
+    void ranks_of_no_process_are_left_out() {
+        constexpr std::string_view kRanks =
+            "CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER);"
+            "INSERT INTO MPI_RANKS VALUES (-9223372036854775808, 3), ($G(1,500,501), -9223372036854775808), ($G(1,500,501), 4294967296),"
+            " (NULL, 1), ($G(1,500,501), 5);";
+        auto t = import_export(schema_3_7(), std::string(kLaunch) + std::string(kRanks));
+        QVERIFY(t->result.has_value());
+        QCOMPARE(t->source.source.rank, std::optional<std::int64_t>(5));
+        QCOMPARE(t->count("nsys.rank"), std::uint64_t{3});
+    }
+
+    void ids_at_the_limits_are_survived() {
+        // The lowest number is what stands for none inside: as id of a process or thread it names none.
+        constexpr std::string_view kLowest = "-9223372036854775808";
+        const std::string low(kLowest);
+        auto t = import_export(
+            schema_3_7(),
+            std::string(kLaunch) +
+                "INSERT INTO NVTX_EVENTS (start, \"end\", eventType, text, globalTid, endGlobalTid) VALUES (1, 2, 59, 'a', " + low +
+                ", NULL), (1, 2, 60, 'b', " + low + ", " + low + "), (1, NULL, 60, 'c', " + low + ", 5), (1, NULL, 34, 'd', " + low +
+                ", NULL), (1, NULL, 39, 'e', " + low + ", NULL);" +
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, \"end\", deviceId, contextId, streamId, correlationId, globalPid, "
+                "demangledName, shortName) VALUES (1, 2, " +
+                low + ", 1, " + low + ", " + low + ", " + low + ", 2, 3);" + "INSERT INTO PROCESSES VALUES (" + low + ", " + low +
+                ", 'x'); INSERT INTO ThreadNames VALUES (1, 1, " + low + ");");
+        QVERIFY(t->result.has_value());
+        QVERIFY(t->holder("a") != nullptr);
+        QCOMPARE(t->ledger.totals().dropped, std::uint64_t{0});
+    }
+
+    void times_that_no_clock_shows_are_dropped_data() {
+        QTest::addColumn<QString>("time");
+        for (const char* const time : {"-9223372036854775807", "9223372036854775807", "4611686018427387904", "-2305843009213693952"})
+            QTest::newRow(time) << QString::fromLatin1(time);
+    }
+    void times_that_no_clock_shows_are_dropped() {
+        QFETCH(QString, time);
+        const std::string at = time.toStdString();
+        auto t = import_export(schema_3_7(),
+                               std::string(kLaunch) +
+                                   "DROP TABLE IF EXISTS CUPTI_ACTIVITY_KIND_CUDA_EVENT; CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT "
+                                   "(timestamp, deviceId, contextId, streamId, correlationId, globalPid, "
+                                   "eventId);"
+                                   "DROP TABLE IF EXISTS GPU_METRICS; CREATE TABLE GPU_METRICS (timestamp, typeId, metricId, value);"
+                                   "DROP TABLE IF EXISTS SCHED_EVENTS; CREATE TABLE SCHED_EVENTS (start, cpu, isSchedIn, globalTid);"
+                                   "DROP TABLE IF EXISTS COMPOSITE_EVENTS; CREATE TABLE COMPOSITE_EVENTS (id, start, globalTid);"
+                                   "DROP TABLE IF EXISTS CUDA_GPU_MEMORY_USAGE_EVENTS; CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start, "
+                                   "globalPid, deviceId, bytes);"
+                                   "INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT (timestamp, deviceId, streamId, globalPid) VALUES (" +
+                                   at +
+                                   ", 0, 7, $G(1,500,0));"
+                                   "INSERT INTO GPU_METRICS (timestamp, typeId, metricId, value) VALUES (" +
+                                   at +
+                                   ", 1, 1, 1);"
+                                   "INSERT INTO SCHED_EVENTS (start, cpu, isSchedIn, globalTid) VALUES (" +
+                                   at +
+                                   ", 1, 1, $G(1,500,501));"
+                                   "INSERT INTO COMPOSITE_EVENTS (id, start, globalTid) VALUES (1, " +
+                                   at +
+                                   ", $G(1,500,501));"
+                                   "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS (start, globalPid, deviceId, bytes) VALUES (" +
+                                   at +
+                                   ", $G(1,500,0), 0, 1);"
+                                   "INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid) VALUES (" +
+                                   at + ", 34, 'mark', $G(1,500,501)), (" + at + ", 59, 'open', $G(1,500,501));");
+        QVERIFY(t->result.has_value());
+        QCOMPARE(t->count("nsys.no-time"), std::uint64_t{7});
+        QCOMPARE(t->ledger.totals().dropped, std::uint64_t{7});
+        QCOMPARE(t->ledger.totals().read, std::uint64_t{3});
+    }
+
+    void lost_rows_count_once() {
+        // Each of these tables is read twice: for what it names or asks for, then for its events.
+        const std::string made = std::string(schema_3_7()) +
+                                 "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4000) INSERT INTO NVTX_EVENTS "
+                                 "(start, \"end\", eventType, text, globalTid) SELECT x * 10, x * 10 + 5, 59, 'range', 84 FROM n;";
+        for (const bool sparse : {false, true}) {
+            std::string bytes = database_bytes("PRAGMA page_size=4096;" + made +
+                                               (sparse ? "UPDATE NVTX_EVENTS SET rowid = rowid * 1000000000 WHERE rowid > 2000;" : ""));
+            QVERIFY(!bytes.empty());
+            std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 4096 * 3 / 4 * 4096), 4096, '\x5A');
+            const QTemporaryDir folder;
+            const QString path = folder.filePath(QStringLiteral("holed.sqlite"));
+            QFile file(path);
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(bytes.data(), static_cast<qint64>(bytes.size()));
+            file.close();
+            auto t = import_export_file(path.toStdString());
+            QVERIFY(t->result.has_value());
+            QVERIFY(t->ledger.totals().dropped > 0);
+            QVERIFY(t->ledger.totals().read > 3'000);
+            if (sparse)
+                QVERIFY(t->ledger.totals().read + t->ledger.totals().dropped <= 4'000);
+            else
+                QCOMPARE(t->ledger.totals().read + t->ledger.totals().dropped, std::uint64_t{4'000});
+        }
+    }
+
+    void lost_rows_of_a_sorted_table_count_once() {
+        std::string bytes = database_bytes("PRAGMA page_size=4096;" + std::string(schema_3_7()) +
+                                           "DROP TABLE COMPOSITE_EVENTS; CREATE TABLE COMPOSITE_EVENTS (start, id, globalTid);"
+                                           "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 8000) INSERT INTO "
+                                           "COMPOSITE_EVENTS SELECT x * 10, x, 84 FROM n;");
+        QVERIFY(!bytes.empty());
+        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 4096 * 3 / 4 * 4096), 4096, '\x5A');
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("holed.sqlite"));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(bytes.data(), static_cast<qint64>(bytes.size()));
+        file.close();
+        auto t = import_export_file(path.toStdString());
+        QVERIFY(t->result.has_value());
+        QVERIFY(entry(*t, "nsys.damaged-pages") != nullptr);
+        QCOMPARE(t->ledger.totals().read + t->ledger.totals().dropped, std::uint64_t{8'000});
+    }
+
+    void a_log_behind_a_link_is_taken_in() {
+        const QTemporaryDir folder, elsewhere;
+        const std::string path = folder.filePath(QStringLiteral("w.sqlite")).toStdString();
+        sqlite3* writer = nullptr;
+        QCOMPARE(sqlite3_open(path.c_str(), &writer), SQLITE_OK);
+        const std::string sql = "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;" + std::string(schema_3_7()) + with_ids(kLaunch);
+        QCOMPARE(sqlite3_exec(writer, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+        // As a copy of the two files without the program that wrote them.
+        const QString copy = elsewhere.filePath(QStringLiteral("copy.sqlite"));
+        QVERIFY(QFile::copy(QString::fromStdString(path), copy));
+        QVERIFY(QFile::copy(QString::fromStdString(path + "-wal"), copy + QStringLiteral("-wal")));
+        sqlite3_close(writer);
+        const QString link = folder.filePath(QStringLiteral("link.sqlite"));
+        QVERIFY(QFile::link(copy, link));
+        for (const QString& given : {link, copy}) {
+            auto t = import_export_file(given.toStdString());
+            QVERIFY(t->result.has_value());
+            QVERIFY(t->holder("step") != nullptr);
+            QVERIFY(finding(*t, "input.log") == nullptr);
+        }
+        QVERIFY(!QFile::exists(copy + QStringLiteral("-shm")));
+        QVERIFY(!QFile::exists(link + QStringLiteral("-shm")));
+        QVERIFY(QFileInfo(copy + QStringLiteral("-wal")).size() > 0);
+    }
+
+    void types_of_events_are_read_as_integers() {
+        auto t = import_export(
+            "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT);"
+            "CREATE TABLE NVTX_EVENTS (start INTEGER, \"end\" INTEGER, eventType, text TEXT, globalTid INTEGER);",
+            "INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'a', 84), (3, 4, '59', 'b', 84), (5, 6, 59.5, 'c', 84), (7, 8, NULL, 'd', 84),"
+            " (9, 10, 'abc', 'e', 84), (11, 12, 61, 'f', 84), (13, NULL, 76, NULL, 84), (14, NULL, '34', 'g', 84);");
+        QVERIFY(t->result.has_value());
+        QCOMPARE(t->ledger.totals().read, std::uint64_t{4});
+        QCOMPARE(t->ledger.totals().metadata, std::uint64_t{4});
+        QCOMPARE(t->ledger.totals().dropped, std::uint64_t{0});
+        QCOMPARE(t->count("nsys.event-type"), std::uint64_t{3});
+        QVERIFY(t->holder("b") != nullptr && t->holder("c") != nullptr && t->holder("g") != nullptr);
+    }
+
+    void views_are_passed_over_and_said() {
+        auto t = import_export(
+            "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT);"
+            "CREATE TABLE NVTX_EVENTS (start INTEGER, \"end\" INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);"
+            "CREATE TABLE other (start INTEGER, \"end\" INTEGER);"
+            "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM other; CREATE VIEW mine AS SELECT * FROM other;",
+            "INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'a', 84); INSERT INTO other VALUES (1, 2);");
+        QVERIFY(t->result.has_value());
+        QCOMPARE(t->count("nsys.view"), std::uint64_t{1});
+        const HealthFinding* const said = finding(*t, "input.view");
+        QVERIFY(said != nullptr);
+        QVERIFY(said->sentence.find("CUPTI_ACTIVITY_KIND_KERNEL") != std::string::npos);
+        QVERIFY(said->sentence.find("mine") == std::string::npos);
+    }
+
+    void outputs_of_processes_have_limits() {
+        auto t = import_export(
+            schema_3_7(),
+            "DROP TABLE ProcessStreams; CREATE TABLE ProcessStreams (globalPid INTEGER, filenameId INTEGER, contentId INTEGER);"
+            "INSERT INTO StringIds VALUES (1, '/tmp/a_stdout.log'), (2, hex(zeroblob(1500000)) || char(10) || 'after'),"
+            " (3, 'x_stderr.log');"
+            "INSERT INTO ProcessStreams VALUES ($G(1,5,0), 1, 2), ($G(1,5,0), 3, 77), ($G(1,5,0), 3, NULL);"
+            "INSERT INTO NVTX_EVENTS (start, \"end\", eventType, text, globalTid) VALUES (1, 2, 59, 'a', $G(1,5,5));");
+        QVERIFY(t->result.has_value());
+        QCOMPARE(t->source.logs.size(), std::size_t{2});
+        QCOMPARE(t->source.logs[0].text.size(), std::size_t{1024 * 1024});
+        QCOMPARE(t->source.logs[1].text, std::string("after"));
+        QCOMPARE(t->count("log.long-line"), std::uint64_t{1});
+        QCOMPARE(t->count("log.cut-message"), std::uint64_t{1});
+        QCOMPARE(t->count("nsys.no-output"), std::uint64_t{2});
+        QCOMPARE(t->ledger.totals().read, std::uint64_t{3});
     }
 };
 

@@ -197,6 +197,71 @@ private Q_SLOTS:
         QCOMPARE(log->ledger.totals().repaired, std::uint64_t{2});
     }
 
+    void returns_alone_end_lines_too() {
+        std::string text;
+        for (int i = 0; i < 60'000; ++i) text += "[2026-07-01 12:00:00] message " + std::to_string(i) + '\r';
+        for (const std::string& begun : {std::string(), std::string("[2026-07-01 12:00:00] a line\n")}) {
+            const auto log = import_log(begun + text + "[2026-07-01 12:00:01] last", utc());
+            QVERIFY(log->result.has_value());
+            QCOMPARE(log->source.logs.size(), std::size_t{60'001} + !begun.empty());
+            QCOMPARE(log->source.logs.back().text, std::string("last"));
+            QCOMPARE(log->source.logs[log->source.logs.size() - 2].text, std::string("message 59999"));
+            QCOMPARE(log->ledger.totals().repaired, std::uint64_t{0});
+            QCOMPARE(log->ledger.totals().dropped, std::uint64_t{0});
+        }
+    }
+
+    void only_the_message_that_was_cut_is_called_cut() {
+        const std::string before = "[2026-07-01 12:00:00] first\r[2026-07-01 12:00:01] second\r";
+        const std::string text = before + "[2026-07-01 12:00:02] " + std::string(3'000'000, 'y') +
+                                 "\r[2026-07-01 12:00:03] behind\r[2026-07-01 12:00:04] it\n[2026-07-01 12:00:05] after\n";
+        const auto log = import_log("[2026-07-01 12:00:00] a\n" + text, utc());
+        QVERIFY(log->result.has_value());
+        QCOMPARE(log->source.logs.size(), std::size_t{7});
+        QCOMPARE(log->source.logs[2].text, std::string("second"));
+        QCOMPARE(log->source.logs[4].text, std::string("behind"));
+        QCOMPARE(log->source.logs[6].text, std::string("after"));
+        QCOMPARE(log->count("log.cut-message"), std::uint64_t{1});
+        QCOMPARE(log->count("log.long-line"), std::uint64_t{1});
+        QCOMPARE(log->ledger.totals().repaired, std::uint64_t{1});
+        ImportedTrace trace;
+        const auto lines = service_log::read_log_text(text, trace.source, std::nullopt, trace.ledger, "x ");
+        QCOMPARE(lines.size(), std::size_t{6});
+        QCOMPARE(lines[3].text, std::string("behind"));
+        QCOMPARE(trace.ledger.totals().repaired, std::uint64_t{1});
+    }
+
+    void holes_of_zero_bytes_are_passed_over() {
+        const std::string lines = "[2026-07-01 12:00:00] one\n[2026-07-01 12:00:01] two\n";
+        for (const std::size_t size : {std::size_t{100}, std::size_t{2'000'000}}) {
+            const std::string hole(size, '\0');
+            const auto log = import_log(hole + lines + hole + lines + hole, utc());
+            QVERIFY(log->result.has_value());
+            QCOMPARE(log->source.logs.size(), std::size_t{4});
+            QCOMPARE(log->source.logs[0].offset, std::uint64_t{size});
+            QCOMPARE(log->source.logs[2].text, std::string("one"));
+            QCOMPARE(log->count("log.zero-bytes"), std::uint64_t{3});
+            QCOMPARE(log->ledger.totals().repaired, std::uint64_t{0});
+            const auto none = import_log(hole);
+            QVERIFY(!none->result.has_value());
+            const auto binary = import_log(hole + std::string("ab\0cd", 5));
+            QVERIFY(!binary->result.has_value());
+        }
+        QCOMPARE(sniff(std::string(1000, '\0') + lines), 90);
+    }
+
+    void days_that_no_calendar_has_give_no_time() {
+        const auto log = import_log(
+            "2026-02-28 12:00:00,000 - a - INFO - x\n2026-02-29 12:00:00,000 - a - INFO - y\n2026-02-30 12:00:00 z\n"
+            "2026-04-31T12:00:00Z q\nINFO 02-30 10:00:00 [a.py:1] v\n2026-13-45 12:00:00 w\n2024-02-29 12:00:00 leap\n",
+            utc());
+        QVERIFY(log->result.has_value());
+        QCOMPARE(log->source.logs.size(), std::size_t{7});
+        for (std::size_t i = 0; i < 7; ++i) QCOMPARE(log->source.logs[i].time.has_value(), i == 0 || i == 6);
+        QCOMPARE(log->source.logs[4].text, std::string("v"));
+        QCOMPARE(log->count("log.impossible-date"), std::uint64_t{5});
+    }
+
     void takes_any_text_that_it_is_given() {
         const auto log = import_log("first\nsecond\n\n\tindented\n");
         QVERIFY(log->result.has_value());
@@ -228,8 +293,9 @@ private Q_SLOTS:
     void puts_text_of_a_process_into_a_source() {
         ImportedTrace trace;
         const ProcessId process = trace.source.process(99);
-        const auto lines =
-            service_log::read_log_text("Decode batch. #running-req: 2, #queue-req: 0\n(Worker_TP1 pid=4) x\n", trace.source, process);
+        const auto lines = service_log::read_log_text("Decode batch. #running-req: 2, #queue-req: 0\n(Worker_TP1 pid=4) x\n", trace.source,
+                                                      process, trace.ledger, "");
+        QCOMPARE(trace.ledger.totals().read, std::uint64_t{2});
         QCOMPARE(lines.size(), std::size_t{2});
         QCOMPARE(lines[0].process, std::optional(process));
         QCOMPARE(trace.source.process_row(*lines[1].process).pid, std::int64_t{4});

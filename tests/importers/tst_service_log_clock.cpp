@@ -86,6 +86,24 @@ private Q_SLOTS:
         QVERIFY(has(*clock, "logs.year", Severity::info));
     }
 
+    void a_leap_day_tells_the_year() {
+        ImportContext context;
+        context.time_zone = "UTC";
+        const auto begins = place({line("02-29 10:00:00"), line("03-01 10:00:00")}, context);
+        QCOMPARE(begins->times[0], std::optional(at(2024, 2, 29, 10, 0, 0)));
+        QCOMPARE(begins->times[1], std::optional(at(2024, 3, 1, 10, 0, 0)));
+        context.modified_wall_ns = at(2021, 5, 1, 0, 0, 0);
+        const auto inside = place({line("12-31 10:00:00"), line("02-28 10:00:00"), line("02-29 10:00:00")}, context);
+        QCOMPARE(inside->times[0], std::optional(at(2019, 12, 31, 10, 0, 0)));
+        QCOMPARE(inside->times[2], std::optional(at(2020, 2, 29, 10, 0, 0)));
+        context.wall = TimeRange{at(2027, 2, 28, 0, 0, 0), at(2027, 3, 2, 0, 0, 0)};
+        const auto near = place({line("02-28 23:59:59"), line("02-29 00:00:01")}, context);
+        QCOMPARE(near->times[0], std::optional(at(2028, 2, 28, 23, 59, 59)));
+        QCOMPARE(near->times[1], std::optional(at(2028, 2, 29, 0, 0, 1)));
+        const auto beside = place({"2025-03-01 10:00:00 full", line("02-29 10:00:00")}, context);
+        QCOMPARE(beside->times[1], std::optional(at(2024, 2, 29, 10, 0, 0)));
+    }
+
     void takes_the_given_zone() {
         ImportContext context;
         const std::string stamp = "[2026-07-01 12:00:00] x";

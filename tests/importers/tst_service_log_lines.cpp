@@ -73,6 +73,8 @@ private Q_SLOTS:
             "10.9.1.5:571 - \"POST / HTTP/1.1\" 200 OK", time_of_day(9, 5, 54), kSecond);
         row("level from the header alone", "[2026-08-23 09:05:37 TP0] the user wrote ERROR: help", Shape::bracket, "", "",
             "the user wrote ERROR: help", time_of_day(9, 5, 37), kSecond);
+        row("hydra", "[2026-12-06 08:48:57,139][__main__][INFO] - Starting", Shape::bracket, "INFO", "__main__", "Starting",
+            time_of_day(8, 48, 57, 139'000'000), 1'000'000);
         row("lmcache", "[2025-08-21 07:17:09,753] LMCache INFO: stored", Shape::bracket, "INFO", "LMCache", "stored",
             time_of_day(7, 17, 9, 753'000'000), 1'000'000);
         row("uvicorn", "INFO:     10.0.0.1:60 - \"GET /health HTTP/1.1\" 200 OK", Shape::level, "INFO", "",
@@ -397,6 +399,17 @@ private Q_SLOTS:
         std::string colours = "\x1b[32mgreen\x1b[0m and \x1b]0;title\x07 plain [2m] text";
         remove_ansi(colours);
         QCOMPARE(text(colours), QStringLiteral("green and  plain [2m] text"));
+        const std::pair<const char*, const char*> unended[]{{"\x1b]0;INFO two", "INFO two"},
+                                                            {"a \x1b]8;; lost words", "a  lost words"},
+                                                            {"\x1b]0;title \x1b[32mgreen\x1b[0m", "title green"},
+                                                            {"\x1b]0;one\rtwo\x07", "one\rtwo\x07"},
+                                                            {"\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\ end", "link end"},
+                                                            {"end \x1b]", "end "}};
+        for (const auto& [given, left] : unended) {
+            std::string line = given;
+            remove_ansi(line);
+            QCOMPARE(text(line), QString::fromLatin1(left));
+        }
         std::string untouched = "array[12m] is [36m long";
         remove_ansi(untouched);
         QCOMPARE(text(untouched), QStringLiteral("array[12m] is [36m long"));
