@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/capture_reader.h"
+#include "core/kind_patterns.h"
 #include "core/model.h"
 #include "core/result.h"
 
@@ -25,9 +26,6 @@ class FamilyRules {
 public:
     [[nodiscard]] static Result<FamilyRules> load(std::string_view text, std::string_view where);
     [[nodiscard]] static FamilyRules built_in();  ///< resources/rules/families.rules, compiled in
-    FamilyRules(FamilyRules&&) noexcept;
-    FamilyRules& operator=(FamilyRules&&) noexcept;
-    ~FamilyRules();
 
     /// What the first matching rule says. One pass over the name: callers classify each (kind, NameId) once and keep the answer.
     [[nodiscard]] FamilyId classify(SpanKind kind, std::string_view name) const;
@@ -35,13 +33,9 @@ public:
     [[nodiscard]] std::string_view name(FamilyId id) const noexcept;
 
 private:
-    struct Rule;
-    struct KindSet;
-    FamilyRules();
-    void compile();
+    FamilyRules() : families_{"other"} {}
     std::vector<std::string> families_;
-    std::vector<Rule> rules_;
-    std::vector<KindSet> by_kind_;
+    KindPatterns patterns_;
 };
 
 /// The families of the names of one capture, each asked once. One thread; the reader must outlive it.

@@ -6,10 +6,9 @@
 // A rule set is const after load() and may be shared by threads.
 #pragma once
 
-#include <memory>
 #include <string_view>
-#include <vector>
 
+#include "core/kind_patterns.h"
 #include "core/model.h"
 #include "core/result.h"
 
@@ -23,21 +22,14 @@ class LayerRules {
 public:
     [[nodiscard]] static Result<LayerRules> load(std::string_view text, std::string_view where);
     [[nodiscard]] static LayerRules built_in();  ///< resources/rules/layers.rules, compiled in
-    LayerRules(LayerRules&&) noexcept;
-    LayerRules& operator=(LayerRules&&) noexcept;
-    ~LayerRules();
 
     /// What the first matching rule says, else `host` for calls and `kernel` for device work. One pass over the name: callers classify each
     /// (kind, NameId) once and keep the answer.
     [[nodiscard]] LayerClass classify(SpanKind kind, std::string_view name) const;
 
 private:
-    struct Rule;
-    struct KindSet;
-    LayerRules();
-    void compile();
-    std::vector<Rule> rules_;
-    std::vector<KindSet> by_kind_;
+    LayerRules() = default;
+    KindPatterns patterns_;
 };
 
 }  // namespace faultline

@@ -27,20 +27,6 @@ constexpr std::size_t kLongestId = 512;  ///< what is longer is text that lost i
 constexpr KindMask kUsualKinds =
     kind_bit(SpanKind::range) | kind_bit(SpanKind::async) | kind_bit(SpanKind::instant) | kind_bit(SpanKind::other);
 
-template <std::size_t N>
-std::optional<std::size_t> position(const std::array<std::string_view, N>& words, std::string_view word) {
-    for (std::size_t i = 0; i < N; ++i)
-        if (words[i] == word) return i;
-    return std::nullopt;
-}
-
-std::optional<std::int64_t> integer(std::string_view digits) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-    return value;
-}
-
 std::optional<TimeNs> seconds(std::string_view digits) {
     constexpr double kMost = 1e9;  // thirty years
     double value = 0;
@@ -162,7 +148,7 @@ std::optional<std::string> RequestRules::Rule::set(const RuleLine& l) {
     }
     if (l.key == "within") return set_pattern(within, l.key, l.value);
     if (l.key == "in") {
-        const auto at = position(kPlaceNames, l.value);
+        const auto at = rule_word(kPlaceNames, l.value);
         if (!at) return fmt::format("unknown place \"{}\" ({})", l.value, fmt::join(kPlaceNames, ", "));
         place = *at;
         return std::nullopt;
@@ -178,14 +164,14 @@ std::optional<std::string> RequestRules::Rule::set(const RuleLine& l) {
         return std::nullopt;
     }
     if (l.key == "event") {
-        const auto at = position(kEventNames, l.value);
+        const auto at = rule_word(kEventNames, l.value);
         if (!at) return fmt::format("unknown event \"{}\" ({})", l.value, fmt::join(kEventNames, ", "));
         event = static_cast<RequestEvent>(*at);
         return std::nullopt;
     }
-    const auto field = position(kFieldNames, l.key);
+    const auto field = rule_word(kFieldNames, l.key);
     if (!field) return fmt::format("unknown key \"{}\"", l.key);
-    const auto group = integer(l.value);
+    const auto group = rule_integer(l.value);
     if (!group || *group < 1 || *group > kMaxGroups) return fmt::format("\"{}\" needs the number of a group, not \"{}\"", l.key, l.value);
     groups[*field] = static_cast<int>(*group);
     return std::nullopt;
@@ -218,8 +204,8 @@ std::vector<RequestText> RequestRules::Rule::find(std::string_view in) const {
         RequestText t;
         t.event = event;
         t.ids = ids_of_list(group(f_id));
-        t.prompt_tokens = integer(group(f_prompt_tokens));
-        t.output_tokens = integer(group(f_output_tokens));
+        t.prompt_tokens = rule_integer(group(f_prompt_tokens));
+        t.output_tokens = rule_integer(group(f_output_tokens));
         t.ttft_ns = seconds(group(f_ttft));
         t.latency_ns = seconds(group(f_latency));
         if (!t.ids.empty()) all.push_back(std::move(t));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace faultline {
 
 namespace {
@@ -60,6 +62,13 @@ std::optional<KindMask> parse_kinds(std::string_view list, std::string_view& unk
         if (comma == std::string_view::npos) return mask;
         list.remove_prefix(comma + 1);
     }
+}
+
+std::optional<std::int64_t> rule_integer(std::string_view digits) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+    return value;
 }
 
 }  // namespace faultline

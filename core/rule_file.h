@@ -3,6 +3,9 @@
 // A comment starts with `#` at the start of a line or after a blank; in a pattern write \x23 where a `#` follows a blank.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -29,5 +32,16 @@ using KindMask = std::uint32_t;
 
 /// `range,op` or `*`; nothing and the unknown word in `unknown` otherwise.
 [[nodiscard]] std::optional<KindMask> parse_kinds(std::string_view list, std::string_view& unknown);
+
+/// Where a word stands in a list of words.
+template <std::size_t N>
+[[nodiscard]] std::optional<std::size_t> rule_word(const std::array<std::string_view, N>& words, std::string_view word) {
+    for (std::size_t i = 0; i < N; ++i)
+        if (words[i] == word) return i;
+    return std::nullopt;
+}
+
+/// A whole number that fills the text.
+[[nodiscard]] std::optional<std::int64_t> rule_integer(std::string_view digits);
 
 }  // namespace faultline

@@ -30,20 +30,6 @@ constexpr std::array<std::string_view, 8> kRoleNames{"step", "phase", "begin", "
 constexpr std::array<std::string_view, 4> kPhaseNames{"prefill", "decode", "mixed", "other"};
 constexpr int kMaxGroups = 16;
 
-template <std::size_t N>
-std::optional<std::size_t> position(const std::array<std::string_view, N>& words, std::string_view word) {
-    for (std::size_t i = 0; i < N; ++i)
-        if (words[i] == word) return i;
-    return std::nullopt;
-}
-
-std::optional<std::int64_t> integer(std::string_view digits) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-    return value;
-}
-
 /// Cuts `KEY digit…` and all that follows.
 void cut_at(std::string_view& name, std::string_view key) {
     for (auto at = name.find(key); at != std::string_view::npos; at = name.find(key, at + 1)) {
@@ -134,14 +120,14 @@ std::optional<std::string> StepGrammar::Rule::set_pattern(std::string_view value
 
 std::optional<std::string> StepGrammar::Rule::set_phase(std::string_view value) {
     constexpr std::string_view kFromMode = "from-mode";
-    if (const auto fixed = position(kPhaseNames, value)) {
+    if (const auto fixed = rule_word(kPhaseNames, value)) {
         phase = static_cast<StepPhase>(*fixed);
     } else if (value == "from-counts") {
         phase_from = PhaseFrom::counts;
     } else if (value.substr(0, kFromMode.size()) == kFromMode) {
         value.remove_prefix(kFromMode.size());
         while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-        const auto group = integer(value);
+        const auto group = rule_integer(value);
         if (!group || *group < 1 || *group > kMaxGroups) return std::string("\"phase from-mode\" needs the number of a group");
         phase_from = PhaseFrom::mode;
         mode_group = static_cast<int>(*group);
@@ -162,7 +148,7 @@ std::optional<std::string> StepGrammar::Rule::set(const RuleLine& l) {
         return std::nullopt;
     }
     if (l.key == "role") {
-        const auto at = position(kRoleNames, l.value);
+        const auto at = rule_word(kRoleNames, l.value);
         if (!at) return fmt::format("unknown role \"{}\" ({})", l.value, fmt::join(kRoleNames, ", "));
         role = static_cast<StepRole>(*at);
         return std::nullopt;
@@ -172,9 +158,9 @@ std::optional<std::string> StepGrammar::Rule::set(const RuleLine& l) {
         one_token_each = true;
         return std::nullopt;
     }
-    const auto field = position(kFieldNames, l.key);
+    const auto field = rule_word(kFieldNames, l.key);
     if (!field) return fmt::format("unknown key \"{}\"", l.key);
-    const auto group = integer(l.value);
+    const auto group = rule_integer(l.value);
     if (!group || *group < 1 || *group > kMaxGroups) return fmt::format("\"{}\" needs the number of a group, not \"{}\"", l.key, l.value);
     groups[*field] = static_cast<int>(*group);
     return std::nullopt;
@@ -199,7 +185,7 @@ std::optional<StepText> StepGrammar::Rule::match(std::string_view text) const {
         const re2::StringPiece& p = found[static_cast<std::size_t>(g)];
         return g == 0 ? std::string_view{} : std::string_view(p.data(), p.size());
     };
-    const auto count = [&](Field f) { return integer(group(groups[f])); };
+    const auto count = [&](Field f) { return rule_integer(group(groups[f])); };
     StepText t;
     t.dialect = name;
     t.role = role;

@@ -119,7 +119,7 @@ private Q_SLOTS:
 
     void bad_rules_say_where_and_why() {
         QCOMPARE(error_of("# head\n\nNice op x\n"), QStringLiteral("my.rules line 3: \"Nice\" is no family (a word of a-z, 0-9 and _)"));
-        QCOMPARE(error_of("gemm op\n"), QStringLiteral("my.rules line 1: a rule is FAMILY, kinds and a pattern"));
+        QCOMPARE(error_of("gemm op\n"), QStringLiteral("my.rules line 1: a rule is a word, kinds and a pattern"));
         QCOMPARE(error_of("gemm opera x\n"), QStringLiteral("my.rules line 1: unknown span kind \"opera\""));
         QCOMPARE(error_of("gemm * [a\n"), QStringLiteral("my.rules line 1: the pattern is no regular expression: missing ]: [a"));
     }

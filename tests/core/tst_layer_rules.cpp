@@ -114,7 +114,7 @@ private Q_SLOTS:
     void bad_rules_say_where_and_why() {
         QCOMPARE(error_of("# head\n\nNICE op x\n"),
                  QStringLiteral("my.rules line 3: unknown class \"NICE\" (STEP, FRONTEND, BACKEND, COMM, HOST or KERNEL)"));
-        QCOMPARE(error_of("COMM op\n"), QStringLiteral("my.rules line 1: a rule is CLASS, kinds and a pattern"));
+        QCOMPARE(error_of("COMM op\n"), QStringLiteral("my.rules line 1: a rule is a word, kinds and a pattern"));
         QCOMPARE(error_of("COMM opera x\n"), QStringLiteral("my.rules line 1: unknown span kind \"opera\""));
         QCOMPARE(error_of("COMM * [a\n"), QStringLiteral("my.rules line 1: the pattern is no regular expression: missing ]: [a"));
     }
