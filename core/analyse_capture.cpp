@@ -8,6 +8,7 @@
 
 #include "core/bubbles.h"
 #include "core/device_busy.h"
+#include "core/own_time.h"
 #include "core/roofline.h"
 #include "core/stalls.h"
 #include "core/step_parts.h"
@@ -20,6 +21,8 @@ namespace {
 constexpr std::size_t kMostBubbles = 200'000;  ///< beyond it only longer ones are kept
 constexpr double kBoundBy = 1.25;              ///< the biggest share of a step's time bounds it where it is this much bigger than the next
 constexpr double kHiddenShare = 0.3;           ///< of a step spent in graphs whose kernels are not seen: its bound is not known
+constexpr std::int64_t kIdleNeeded = 6;        ///< judged steps of an instance that the idle time of others is held against
+constexpr TimeNs kIdleTimes = 3;               ///< so many times the most idle of them
 constexpr double kSloCommon = 1.0 / 3;         ///< of the steps over a limit: that is how the service is, no step is out of line
 
 std::string milliseconds(TimeNs ns) {
@@ -27,11 +30,11 @@ std::string milliseconds(TimeNs ns) {
     return fmt::format("{:.1f} ms", static_cast<double>(ns) / 1e6);
 }
 
-/// Busy time of the devices at the borders of the steps.
+/// Busy time of the devices at the borders of the steps' own times.
 class StepTimes {
 public:
-    explicit StepTimes(std::span<const Step> steps) {
-        for (const Step& s : steps) {
+    explicit StepTimes(std::span<const TimeRange> ranges) {
+        for (const TimeRange& s : ranges) {
             times_.push_back(s.start);
             times_.push_back(s.end);
         }
@@ -39,8 +42,8 @@ public:
         times_.erase(std::unique(times_.begin(), times_.end()), times_.end());
     }
     [[nodiscard]] std::span<const TimeNs> times() const noexcept { return times_; }
-    [[nodiscard]] TimeNs busy_in(const DeviceBusy& device, const Step& step) const {
-        return device.busy_until[position(step.end)] - device.busy_until[position(step.start)];
+    [[nodiscard]] TimeNs busy_in(const DeviceBusy& device, TimeRange own) const {
+        return device.busy_until[position(own.end)] - device.busy_until[position(own.start)];
     }
 
 private:
@@ -66,6 +69,7 @@ public:
         Result<std::vector<Step>> steps = capture_.steps();
         if (!steps) return tl::unexpected<Error>(steps.error());
         steps_ = std::move(*steps);
+        own_ = own_ranges(steps_);
         Rooflines rooflines = fit_rooflines(steps_, options_);
         Result<CountedSteps> counted = count_parts(capture_, index_, layers_, steps_, stop_);
         if (!counted) return tl::unexpected<Error>(counted.error());
@@ -77,6 +81,7 @@ public:
         find_late_tokens();
         out_.rooflines = std::move(rooflines.lines);
         gather_idle();
+        judge_by_idle(rooflines.expectations);
         for (std::size_t i = 0; i < steps_.size(); ++i) out_.verdicts.push_back(verdict(i, rooflines.expectations[i]));
         if (Result<void> ok = add_stalls(); !ok) return tl::unexpected<Error>(ok.error());
         out_.parameters = parameters();
@@ -85,18 +90,18 @@ public:
 
 private:
     Result<void> find_bubbles() {
-        const StepTimes times(steps_);
+        const StepTimes times(own_);
         bubble_least_ = std::max<TimeNs>(1, options_.bubble_least_ns);
         devices_ = device_busy(index_, bubble_least_, times.times());
         while (bubble_count() > kMostBubbles) {
             bubble_least_ *= 2;
             for (DeviceBusy& d : devices_) std::erase_if(d.gaps, [this](const DeviceGap& g) { return g.duration() < bubble_least_; });
         }
-        for (const Step& step : steps_) {
+        for (const TimeRange& own : own_) {
             auto& busy = busy_.emplace_back();
             for (const StepDevice& d : counted_.steps[busy_.size() - 1].devices)
                 for (const DeviceBusy& device : devices_)
-                    if (device.device == d.device) busy.push_back({d, times.busy_in(device, step)});
+                    if (device.device == d.device) busy.push_back({d, times.busy_in(device, own)});
         }
         Result<std::vector<HiddenGraph>> hidden = hidden_graphs(capture_, index_);
         if (!hidden) return tl::unexpected<Error>(hidden.error());
@@ -133,7 +138,8 @@ private:
         v.step = step.id;
         v.expected_ns = expectation.expected;
         v.rule = expectation.cold && expectation.expected ? expectation.rule + ", first step" : expectation.rule;
-        const TimeNs duration = step.end - step.start;
+        const TimeNs duration = own_[i].duration();
+        v.own_ns = duration;
         if (v.expected_ns && *v.expected_ns > 0) v.ratio = static_cast<double>(duration) / static_cast<double>(*v.expected_ns);
         v.bound = bound(i);
         const bool slow = v.expected_ns && !expectation.cold && duration > expectation.slow_beyond;
@@ -143,7 +149,7 @@ private:
         if (over_slo_[i]) v.reasons |= reason_slo;
         v.outlier = (v.reasons & ~static_cast<std::uint32_t>(reason_slo)) != 0 || (over_slo_[i] && !slo_common_);
         if (slow)
-            v.sentence = slow_sentence(i, v);
+            v.sentence = slow_sentence(i, v) + (structure_[i].structure ? "; " + structure_[i].structure_sentence : std::string());
         else if (structure_[i].contradiction)
             v.sentence = structure_[i].contradiction_sentence;
         else if (structure_[i].structure)
@@ -155,7 +161,7 @@ private:
 
     [[nodiscard]] std::string slow_sentence(std::size_t i, const StepVerdict& v) const {
         const Step& step = steps_[i];
-        const TimeNs duration = step.end - step.start;
+        const TimeNs duration = own_[i].duration();
         std::string text = fmt::format("{} instead of {}", milliseconds(duration), milliseconds(*v.expected_ns));
         if (step.tokens) text += fmt::format(" for {} tokens", *step.tokens);
         const StepIdle* worst = nullptr;
@@ -204,7 +210,7 @@ private:
 
     [[nodiscard]] StepBound bound(std::size_t i) const {
         const Step& step = steps_[i];
-        const auto duration = static_cast<double>(step.end - step.start);
+        const auto duration = static_cast<double>(own_[i].duration());
         if (busy_[i].empty() || duration <= 0 || hides_.contains(index_of(step.id))) return StepBound::unknown;
         const Busy& device = culprit(i);
         if (static_cast<double>(device.device.graph_ns) > kHiddenShare * duration) return StepBound::unknown;
@@ -220,6 +226,57 @@ private:
                                                  {unknown, StepBound::unknown}};
         std::sort(std::begin(shares), std::end(shares), [](const auto& a, const auto& b) { return a.first > b.first; });
         return shares[0].first >= kBoundBy * shares[1].first ? shares[0].second : StepBound::balanced;
+    }
+
+    /// Time of its own in which the device that bounds the i-th step did nothing; nothing where that cannot be seen.
+    [[nodiscard]] std::optional<TimeNs> idle_of(std::size_t i) const {
+        if (steps_[i].inferred || busy_[i].empty() || hides_.contains(index_of(steps_[i].id))) return std::nullopt;
+        if (std::any_of(busy_[i].begin(), busy_[i].end(), [](const Busy& b) { return b.device.graph_ns > 0; })) return std::nullopt;
+        return std::max<TimeNs>(0, own_[i].duration() - culprit(i).busy);
+    }
+
+    /// The longest single gap of the i-th step.
+    [[nodiscard]] TimeNs longest_gap(std::size_t i) const {
+        TimeNs longest = 0;
+        for (const Busy& b : busy_[i])
+            if (const auto idle = idle_.find({index_of(steps_[i].id), b.device.device}); idle != idle_.end() && idle->second.longest)
+                longest = std::max(longest, idle->second.longest->duration);
+        return longest;
+    }
+
+    /// Too few steps like it to say how long a step should last: held against the idle time of its device in all other steps of the
+    /// instance, those of its own phase among them. What they all have is no fault; three times the most of them, in one long gap, is.
+    void judge_by_idle(std::vector<StepExpectation>& expectations) const {
+        struct Known {
+            std::int64_t steps = 0;
+            TimeNs most = 0, second = 0;  ///< the second for the step that has the most
+            std::size_t of = 0;
+        };
+        std::map<std::string_view, Known> by_instance;
+        for (std::size_t i = 0; i < steps_.size(); ++i) {
+            const StepExpectation& e = expectations[i];
+            const std::optional<TimeNs> idle = idle_of(i);
+            if (!idle || e.cold || (e.expected && own_[i].duration() > e.slow_beyond)) continue;
+            Known& known = by_instance[steps_[i].instance];
+            known.steps += e.expected.has_value();
+            if (*idle > known.most) {
+                known.second = known.most;
+                known.most = *idle;
+                known.of = i;
+            } else {
+                known.second = std::max(known.second, *idle);
+            }
+        }
+        for (std::size_t i = 0; i < steps_.size(); ++i) {
+            StepExpectation& e = expectations[i];
+            const auto known = by_instance.find(steps_[i].instance);
+            if (e.expected || e.cold || known == by_instance.end() || known->second.steps < kIdleNeeded) continue;
+            const TimeNs idle = idle_of(i).value_or(0), usual = known->second.of == i ? known->second.second : known->second.most;
+            if (idle <= kIdleTimes * usual || idle - usual < options_.slow_least_ns || longest_gap(i) < options_.slow_least_ns) continue;
+            e.expected = own_[i].duration() - idle + usual;
+            e.slow_beyond = *e.expected;
+            e.rule = fmt::format("idle against {} steps", known->second.steps);
+        }
     }
 
     /// Requests and tokens over the limits, at the steps that they waited for.
@@ -246,8 +303,8 @@ private:
             const Step& s = steps_[i];
             if (s.inferred || (s.phase != StepPhase::decode && s.phase != StepPhase::mixed)) continue;
             ++decoding;
-            if (s.end - s.start > options_.slo_tpot_ns)
-                over(i, [&] { return fmt::format("its tokens took {}", milliseconds(s.end - s.start)); });
+            if (own_[i].duration() > options_.slo_tpot_ns)
+                over(i, [&] { return fmt::format("its tokens took {}", milliseconds(own_[i].duration())); });
             late += over_slo_[i];
         }
         slo_common_ = static_cast<double>(late) > kSloCommon * static_cast<double>(decoding);
@@ -271,6 +328,7 @@ private:
             stall.step.dialect = "stall";
             StepVerdict v;
             v.step = stall.step.id;
+            v.own_ns = stall.step.end - stall.step.start;
             v.outlier = true;
             v.reasons = reason_stall;
             v.bound = stall.bound;
@@ -297,6 +355,7 @@ private:
     const AnalysisOptions& options_;
     std::stop_token stop_;
     std::vector<Step> steps_;
+    std::vector<TimeRange> own_;  ///< by position in steps_, as the other vectors
     CountedSteps counted_;
     std::vector<DeviceBusy> devices_;
     TimeNs bubble_least_ = 0;

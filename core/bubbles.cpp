@@ -51,6 +51,7 @@ struct HostWork {
     SpanId sync_span, communication_span;
     SpanId widest;    ///< the innermost span that covers half of the stretch, else the one that covers most of it, a quarter at least
     TimeNs seen = 0;  ///< time under any span
+    bool waits_for_queue = false;  ///< `widest` covers half of the stretch and is_queue_wait()
 };
 
 /// The lanes of one host thread, asked with stretches that do not go back.
@@ -67,6 +68,7 @@ public:
     HostWork under(TimeRange range) {
         HostWork work;
         TimeNs best = range.duration() / 4, half_length = 0;
+        NameId half_name{};
         for (Cursor& c : cursors_) {
             const Lane& lane = *c.lane;
             if (c.at > 0 && lane.ends[c.at - 1] > range.start) c.at = lane.find(range).first;
@@ -79,6 +81,7 @@ public:
                 const TimeNs length = lane.ends[i] - lane.starts[i];
                 if (2 * part >= range.duration() && (half_length == 0 || length < half_length)) {
                     half_length = length;
+                    half_name = lane.names[i];
                     work.widest = SpanId::make(lane.track, lane.ordinals[i]);
                 } else if (half_length == 0 && part > best) {
                     best = part;
@@ -88,6 +91,7 @@ public:
             work.seen = std::max(work.seen, covered);
             work.sync = std::max(work.sync, waited);
         }
+        work.waits_for_queue = half_length > 0 && is_queue_wait(capture_.name(half_name));
         return work;
     }
 
@@ -205,7 +209,7 @@ private:
             bubble.cause = BubbleCause::communication;
             bubble.host_span = work.communication_span;
         } else if (call || 2 * work.seen > waited.duration()) {
-            bubble.cause = BubbleCause::cpu;
+            bubble.cause = work.waits_for_queue ? BubbleCause::communication : BubbleCause::cpu;
             bubble.host_span = work.widest;
         }
         return {};
@@ -267,6 +271,17 @@ bool is_sync_call(std::string_view name) noexcept {
     // A copy without a stream returns when it is done.
     return name.starts_with("cudaMemcpy") || name.starts_with("hipMemcpy") || name.starts_with("cuMemcpyDtoH") ||
            name.starts_with("cuMemcpyHtoD");
+}
+
+bool is_queue_wait(std::string_view name) noexcept {
+    for (const std::string_view part :
+         {"acquire_read", "worker_busy_loop", "epoll_wait", "epoll_pwait", "multiprocessing/queues.py", "multiprocessing/connection.py",
+          "zmq/sugar", "zmq_poll", "zmq_msg_recv", "recv_multipart", "<built-in method poll", "<method 'poll'"})
+        if (has_text(name, part)) return true;
+    for (const std::string_view file : {"shm_broadcast.py(", "queue.py(", "selectors.py("})
+        if (const std::size_t at = name.find(file); at != std::string_view::npos && (at == 0 || name[at - 1] == '/')) return true;
+    return name == "poll" || name == "ppoll" || name == "dequeue" || name.starts_with("dequeue ") ||
+           name.starts_with("MessageQueue.dequeue");
 }
 
 Result<std::vector<Bubble>> explain_gaps(const BubbleInput& input, std::stop_token stop) { return Explaining(input).run(std::move(stop)); }

@@ -2,7 +2,9 @@
 //
 // A gap is explained by the thread that launched the work after it, in the stretch before that launch came: a synchronizing call there is
 // `sync`, communication of the host (a collective or a receive of a peer's) is `communication`, anything else, or the mere lateness of the
-// launch, is `cpu`. Work that was launched long before and did not start, a gap under a graph whose kernels are not in the capture, and one
+// launch, is `cpu`. Waiting for an order of another process, where the innermost span over half of the stretch takes from a queue between
+// processes, polls a socket or is the loop that does so (is_queue_wait()), is `communication` as well: the thread did nothing itself, and
+// `host_span` is that wait. Work that was launched long before and did not start, a gap under a graph whose kernels are not in the capture, and one
 // for which the host recorded nothing are `unknown`. Values in, values out; any thread with its own reader.
 #pragma once
 
@@ -24,6 +26,10 @@ namespace faultline {
 
 /// Whether a call returns only when the device, a stream or an event is done.
 [[nodiscard]] bool is_sync_call(std::string_view name) noexcept;
+
+/// Whether a frame, range or call of the host waits for a message of another process: vLLM's shm_broadcast and worker_busy_loop,
+/// multiprocessing queues and pipes, ZeroMQ, poll and epoll_wait.
+[[nodiscard]] bool is_queue_wait(std::string_view name) noexcept;
 
 /// Graph launches that brought no device work into the capture while others did, by start: what runs under them cannot be seen.
 struct HiddenGraph {

@@ -62,7 +62,7 @@ Result<void> write_stalls(sql::Connection& db, const std::vector<Step>& stalls) 
 }
 
 Result<void> write_verdicts(sql::Connection& db, const CaptureAnalysis& analysis) {
-    Result<sql::Statement> verdict = db.prepare("INSERT INTO step_verdict VALUES(?,?,?,?,?,?,?,?)");
+    Result<sql::Statement> verdict = db.prepare("INSERT INTO step_verdict VALUES(?,?,?,?,?,?,?,?,?)");
     Result<sql::Statement> line = db.prepare(
         "INSERT INTO roofline(instance, phase, rule, intercept_ns, slope_ns, steps, buckets, r2) VALUES(?,?,?,?,?,?,?,?)");
     if (!verdict || !line) return tl::unexpected<Error>(db.last_error("writing the capture"));
@@ -74,7 +74,7 @@ Result<void> write_verdicts(sql::Connection& db, const CaptureAnalysis& analysis
             verdict->bind_null(3);
         verdict->bind(4, std::int64_t{v.outlier}).bind(5, std::int64_t{v.reasons});
         verdict->bind(6, std::int64_t{static_cast<std::uint8_t>(v.bound)}).bind(7, std::string_view(v.rule));
-        if (Result<void> ok = verdict->bind(8, std::string_view(v.sentence)).run(); !ok) return ok;
+        if (Result<void> ok = verdict->bind(8, std::string_view(v.sentence)).bind(9, v.own_ns).run(); !ok) return ok;
     }
     for (const RooflineLine& l : analysis.rooflines) {
         line->bind(1, std::string_view(l.instance)).bind(2, std::int64_t{static_cast<std::uint8_t>(l.phase)});
@@ -182,7 +182,7 @@ Result<CaptureAnalysis> read_analysis(const sql::Connection& db) {
     Result<std::vector<Step>> steps = read_steps(db);
     if (!steps) return tl::unexpected<Error>(steps.error());
     std::unordered_map<std::int64_t, StepVerdict> verdicts;
-    read = sql::for_rows(db, "SELECT step, expected_ns, ratio, outlier, reasons, bound, rule, sentence FROM main.step_verdict",
+    read = sql::for_rows(db, "SELECT step, expected_ns, ratio, outlier, reasons, bound, rule, sentence, own_ns FROM main.step_verdict",
                          [&](const sql::Statement& row) {
                              StepVerdict v;
                              v.step = StepId{row.integer(0)};
@@ -193,6 +193,7 @@ Result<CaptureAnalysis> read_analysis(const sql::Connection& db) {
                              v.bound = static_cast<StepBound>(std::clamp<std::int64_t>(row.integer(5), 0, 4));
                              v.rule = row.text(6);
                              v.sentence = row.text(7);
+                             v.own_ns = row.optional_integer(8);
                              verdicts.emplace(row.integer(0), std::move(v));
                          });
     if (!read) return tl::unexpected<Error>(read.error());

@@ -48,6 +48,7 @@ struct Suspect {
 struct Diagnosis {
     StepId step{};
     bool abnormal = false;
+    bool judged = true;  ///< false where too few steps are like it to say anything: then it is called normal, and nobody knows
     FaultType fault_type = FaultType::normal;
     double confidence = 0;
     struct Alternative {

@@ -37,15 +37,42 @@ std::string sentence_of(std::string words) {
     return words;
 }
 
-std::string type_sentence(const FaultReading& reading) {
+constexpr std::string_view kNoGraph = "CUDA graph not used: launched kernel by kernel";
+
+bool says_no_graph(const FaultReading& reading, const FaultSigns& signs) {
+    return signs.graph_lost && reading.types.front().fault_type == FaultType::cuda_kernel;
+}
+
+std::string type_sentence(const FaultReading& reading, const ReadingInput& in) {
     const Diagnosis::Alternative& first = reading.types.front();
-    std::string text = fmt::format("The numbers point to {}", fault_words(first.fault_type));
+    std::string text = says_no_graph(reading, in.signs) ? fmt::format("{}. ", kNoGraph) : std::string();
+    text += fmt::format("The numbers point to {}", fault_class_text(first.fault_type));
     if (reading.types.size() > 1) {
         const Diagnosis::Alternative& second = reading.types[1];
         if (second.confidence > 0.6 * first.confidence)
-            text += fmt::format(", but hardly separate it from {}", fault_words(second.fault_type));
+            text += fmt::format(", but hardly separate it from {}", fault_class_text(second.fault_type));
     }
-    return text + ".";
+    return text + fmt::format(". Why this class: {}.", class_reason(reading, in));
+}
+
+/// What a sign says where it is the main one of its class.
+std::string_view sign_reason(Sign sign) {
+    switch (sign) {
+        case Sign::communication: return "the extra time lies in collectives, and no single rank is behind the others";
+        case Sign::kernel_time: return "the device was busy and its kernels took longer than usual";
+        case Sign::more_work: return "the step ran more kernels than its reference steps";
+        case Sign::device_copy: return "the extra time lies in copies and fills on the device";
+        case Sign::allocation: return "the extra time lies in calls that allocate or free memory";
+        case Sign::module_load: return "the extra time lies in calls that load device code";
+        case Sign::synchronization: return "the host waited for the device longer than the work of the device explains";
+        case Sign::launching: return "the extra time lies in calls that launch, inside the driver";
+        case Sign::copy_call: return "the extra time lies in calls that start copies, inside the driver";
+        case Sign::other_call: return "the extra time lies in other calls of the CUDA runtime or driver";
+        case Sign::host_code: return "the extra time lies in code of the host, outside all calls of the driver";
+        case Sign::unseen: return "the host was late and nothing that was recorded says what it did";
+        case Sign::late_start: return "one rank began the step later than the others";
+    }
+    return "the signs of the step belong to it";
 }
 
 std::vector<std::string> next_for_sign(Sign sign) {
@@ -98,13 +125,38 @@ std::string_view fault_words(FaultType type) {
     return "no fault";
 }
 
+std::string fault_class_text(FaultType type) { return fmt::format("{} ({})", fault_words(type), fault_type_name(type)); }
+
+std::string headline_of(const Diagnosis& d) {
+    if (!d.judged) return "not judged: too few steps like it to say whether it is slow";
+    const std::string sure = percent_words(d.confidence);
+    return d.abnormal ? fmt::format("{}, confidence {}", fault_class_text(d.fault_type), sure) : fmt::format("normal, confidence {}", sure);
+}
+
+std::string class_reason(const FaultReading& reading, const ReadingInput& in) {
+    const FaultType first = reading.types.front().fault_type;
+    if (says_no_graph(reading, in.signs))
+        return "how kernels reach the device changed, from one graph launch to single launches, while each kernel is as fast as ever";
+    if (in.comparison.step.kind == StepKind::stall) return "that is what the spans and messages around the standstill speak for most";
+    const bool of_frame = in.frame_cue == first && (reading.main == Sign::host_code || reading.main == Sign::unseen);
+    if (of_frame && in.frame.find("_with_pad") != std::string_view::npos)
+        return "the host allocates and fills a padded array before it launches";
+    if (of_frame) return fmt::format("the host was in {}, which is known for it", first_line(in.frame, 80));
+    if (reading.main) return std::string(sign_reason(*reading.main));
+    if (std::any_of(in.logs.begin(), in.logs.end(), [first](const StepLog& l) { return l.cue == first; }))
+        return "a message of the log names it";
+    if ((in.comparison.verdict.reasons & reason_contradiction) != 0) return "text, calls and kernels of the step say different things";
+    if (!in.signs.variants.empty()) return "kernels ran in another variant than in the reference steps";
+    if (!in.signs.missing.empty() || !in.signs.added.empty()) return "the step ran other work than its reference steps";
+    if ((in.comparison.verdict.reasons & reason_slo) != 0) return "a request waited too long while the step itself was as ever";
+    return "the host was late and nothing that was recorded says what it did";
+}
+
 std::string explanation_of(const FaultReading& reading, const ReadingInput& in, const std::vector<Evidence>& evidence) {
     const StepComparison& c = in.comparison;
     std::string text = duration_evidence(c).sentence;
     if (!reading.abnormal) {
-        if (reading.types.front().confidence <= 0.3 && !c.references.empty())
-            return text + fmt::format(" The analysis did not judge it ({}), so whether that is a fault is not known.",
-                                      c.verdict.rule.empty() ? "no rule given" : c.verdict.rule);
+        if (!was_judged(c)) return text + fmt::format(" Not judged ({}): whether that is a fault is not known.", c.verdict.rule);
         return text + (c.references.empty() ? " Nothing marks it as out of line, but there is nothing to compare it with."
                                             : " Nothing in it is out of line enough to call it a fault.");
     }
@@ -118,7 +170,7 @@ std::string explanation_of(const FaultReading& reading, const ReadingInput& in, 
         text += " " + e.sentence;
         ++told;
     }
-    return text + " " + type_sentence(reading);
+    return text + " " + type_sentence(reading, in);
 }
 
 std::vector<std::string> ruled_out_by(const FaultReading& reading, const ReadingInput& in) {
@@ -127,14 +179,16 @@ std::vector<std::string> ruled_out_by(const FaultReading& reading, const Reading
     const FaultSigns& signs = in.signs;
     if (!reading.abnormal || c.alone) return out;
     const auto usual = [&](Sign sign) { return has_any(signs, sign) && signs.most(sign) < signs.least_ns; };
-    if (usual(Sign::communication))
+    const bool like = c.like_work();
+    if (like && usual(Sign::communication))
         out.push_back(fmt::format("Communication: collectives took {}.", sum_words(signs, Sign::communication)));
     if (signs.straggler)
         out.push_back(
             fmt::format("The network: the collectives of rank {} were short, so the other ranks waited for it and not for a link.",
                         signs.ranks[*signs.straggler].rank.value_or(0)));
-    if (usual(Sign::kernel_time) && signs.most(Sign::more_work) < signs.least_ns && signs.variants.empty() && signs.missing.empty())
-        out.push_back(fmt::format("Kernels: device work outside collectives took {}.", sum_words(signs, Sign::kernel_time)));
+    if (like && usual(Sign::kernel_time) && signs.most(Sign::more_work) < signs.least_ns && signs.variants.empty() && signs.missing.empty())
+        out.push_back(fmt::format("Slow kernels: each kernel is as fast as ever; device work outside collectives took {}.",
+                                  sum_words(signs, Sign::kernel_time)));
     if (signs.missing.empty() && signs.added.empty() && signs.variants.empty() && !signs.ranks.empty())
         out.push_back("Other work: the same kernels ran as often as in the reference steps.");
     if (signs.most(Sign::allocation) < signs.least_ns)
@@ -164,6 +218,9 @@ std::vector<std::string> missing_words(const StepComparison& c, const CaptureLac
         out.push_back("No reference step: the capture holds no other normal step of this instance and phase.");
     else if (c.references.size() < 5 && c.step.kind == StepKind::step)
         out.push_back(fmt::format("Reference steps: there {} only {}.", c.references.size() == 1 ? "is" : "are", c.references.size()));
+    if (!was_judged(c) && c.step.kind == StepKind::step)
+        out.push_back(fmt::format("Steps like it: {}, so how long it should have lasted is not known.",
+                                  c.verdict.rule == "too few steps" ? "the capture holds too few of its phase and size" : c.verdict.rule));
     if (lacks.ranks_of_group)
         out.push_back(fmt::format("Peers: {} of {} ranks {} in the capture, so whether a collective waited for another rank is not known.",
                                   lacks.ranks, *lacks.ranks_of_group, lacks.ranks == 1 ? "is" : "are"));

@@ -146,6 +146,18 @@ void add_slow_device(const StepComparison& c, const FaultSigns& signs, std::vect
     }
 }
 
+/// Why device times of the step are not held against those of its references.
+std::string other_work_words(const StepComparison& c) {
+    std::int64_t least = 0, most = 0;
+    for (const Step& s : c.references) {
+        const std::int64_t tokens = s.tokens.value_or(0);
+        least = least == 0 ? tokens : std::min(least, tokens);
+        most = std::max(most, tokens);
+    }
+    return fmt::format("The step has {} tokens and {} {}, so times of device work are not compared with theirs.", c.step.tokens.value_or(0),
+                       references_words(c), least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most));
+}
+
 }  // namespace
 
 std::string step_words(const Step& step) {
@@ -168,6 +180,8 @@ Evidence duration_evidence(const StepComparison& c) {
         e.sentence = fmt::format("{} lasted {}.", words, time_words(c.duration()));
         return e;
     }
+    if (c.verdict.own_ns && *c.verdict.own_ns < c.step.end - c.step.start)
+        words += fmt::format(" began while earlier steps ran ({} in all); after them it", time_words(c.step.end - c.step.start));
     if (c.verdict.expected_ns && *c.verdict.expected_ns > 0) {
         const double ratio = static_cast<double>(c.duration()) / static_cast<double>(*c.verdict.expected_ns);
         e.weight_ns = std::max<TimeNs>(0, c.duration() - *c.verdict.expected_ns);
@@ -175,6 +189,12 @@ Evidence duration_evidence(const StepComparison& c) {
                                  time_words(*c.verdict.expected_ns), c.verdict.rule.empty() ? "no rule given" : c.verdict.rule);
     } else if (!c.references.empty()) {
         const double ratio = static_cast<double>(c.duration()) / static_cast<double>(std::max<TimeNs>(1, c.expected_ns));
+        if (!c.like_work()) {
+            e.weight_ns = 0;
+            e.sentence = fmt::format("{} lasted {}; no other step of its phase has about as many tokens to compare it with.", words,
+                                     time_words(c.duration()));
+            return e;
+        }
         e.sentence = fmt::format("{} lasted {}, {} the median of {} ({}).", words, time_words(c.duration()), times_words(ratio),
                                  references_words(c), time_words(c.expected_ns));
     } else {
@@ -187,9 +207,11 @@ std::vector<Evidence> operator_evidence(const CaptureReader& capture, const Step
                                         const FamilyRules& families) {
     std::vector<Evidence> out;
     const OperatorSentences sentences(capture, c);
+    const bool like_work = c.like_work();
+    if (!like_work) out.push_back(at_instance(c, std::nullopt, 0, other_work_words(c)));
     std::vector<bool> told(c.operators.size(), false);
     add_lost_graphs(c, signs, families, out);
-    add_slow_device(c, signs, out);
+    if (like_work) add_slow_device(c, signs, out);
     for (const VariantChange& v : signs.variants) {
         const OperatorDifference &now = c.operators[v.now], &before = c.operators[v.before];
         const TimeNs more = now.self_ns + before.self_ns - now.expected_ns - before.expected_ns;
@@ -204,6 +226,9 @@ std::vector<Evidence> operator_evidence(const CaptureReader& capture, const Step
     for (std::size_t i = 0; i < c.operators.size(); ++i) {
         const OperatorDifference& of = c.operators[i];
         const bool waits = signs.straggler && of.collective && is_device_work(of.kind);  // told by rank_evidence()
+        const std::string_view family = families.name(of.family);
+        const bool by_tokens = is_device_work(of.kind) || (is_api_call(of.kind) && (family == "sync" || family == "synchronize"));
+        if (!like_work && by_tokens) continue;
         if (told[i] || waits || !c.stands_out(of, signs.least_ns)) continue;
         if (of.excess_ns > 0 && of.where)
             out.push_back(at_instance(c, of.where, of.excess_ns, sentences.longer(of)));

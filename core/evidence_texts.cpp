@@ -52,6 +52,8 @@ std::string times_words(double ratio) {
                           : fmt::format("{:.2f} times", ratio);
 }
 
+std::string percent_words(double share) { return fmt::format("{}%", static_cast<long long>(std::floor(100 * share + 0.5 + 1e-9))); }
+
 std::string count_words(double count) {
     if (count == 1) return "once";
     if (count == 2) return "twice";

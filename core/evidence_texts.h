@@ -14,6 +14,8 @@ namespace faultline {
 [[nodiscard]] std::string time_words(TimeNs ns);
 /// "14.4 times" for 14.4; "1.05 times" below two.
 [[nodiscard]] std::string times_words(double ratio);
+/// "77%" for 0.765: halves go up, as everywhere in the program.
+[[nodiscard]] std::string percent_words(double share);
 /// "once", "twice", "3 times".
 [[nodiscard]] std::string count_words(double count);
 /// A name for a sentence: of a kernel without return type, template arguments and parameters; at most 80 bytes, cut between characters.

@@ -80,7 +80,7 @@ FaultReading normal_reading(const StepComparison& c) {
     double sure = c.references.empty() ? 0.3 : c.references.size() < 5 ? 0.7 : 0.9;
     const double ratio = c.expected_ns > 0 ? static_cast<double>(c.duration()) / static_cast<double>(c.expected_ns) : 1;
     if (ratio > 1.12) sure *= 0.8;
-    if (ratio > kSlowRatio && !is_judged(c)) sure = std::min(sure, 0.3);  // slow, and nobody judged it
+    if (!is_judged(c) && !c.verdict.rule.empty()) sure = std::min(sure, 0.3);  // nobody judged it
     reading.types.push_back({FaultType::normal, sure});
     return reading;
 }
@@ -88,6 +88,8 @@ FaultReading normal_reading(const StepComparison& c) {
 }  // namespace
 
 bool is_judged(const StepComparison& c) { return c.verdict.expected_ns.has_value() || c.verdict.reasons != 0; }
+
+bool was_judged(const StepComparison& c) { return is_judged(c) || c.verdict.rule.empty(); }
 
 bool is_abnormal(const StepComparison& c) {
     if (c.step.kind == StepKind::stall || c.verdict.outlier) return true;
@@ -129,9 +131,14 @@ FaultReading read_fault(const ReadingInput& in) {
     Weights weights{};
     std::array<TimeNs, kSigns> times{};
     double total = 0;
+    const bool like_work = c.like_work();
     for (std::size_t s = 0; s < kSigns; ++s) {
         const auto sign = static_cast<Sign>(s);
         times[s] = time_of(in, sign);
+        // Times of device work follow from tokens: references of another size say nothing about them.
+        const bool by_tokens = sign == Sign::communication || sign == Sign::kernel_time || sign == Sign::more_work ||
+                               sign == Sign::device_copy || sign == Sign::synchronization;
+        if (by_tokens && !like_work) times[s] = 0;
         if (times[s] < in.signs.least_ns || (in.signs.graph_lost && follows_from_lost_graph(sign))) times[s] = 0;
         const Weights shares = shares_of(sign, in);
         for (std::size_t t = 0; t < weights.size(); ++t) weights[t] += shares[t] * static_cast<double>(times[s]);

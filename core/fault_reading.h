@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/diagnosis.h"
@@ -24,6 +25,7 @@ struct ReadingInput {
     std::span<const StepLog> logs;
     std::optional<FaultType> frame_cue;  ///< what the Python frame under the slowest host code points to
     bool peers_missing = false;          ///< the capture holds fewer ranks than took part
+    std::string_view frame{};            ///< the name of that frame; empty where there is none
 };
 
 struct FaultReading {
@@ -36,6 +38,8 @@ struct FaultReading {
 
 /// Whether the analysis of the capture had enough steps to say anything about the step.
 [[nodiscard]] bool is_judged(const StepComparison& comparison);
+/// … or where the capture was never analysed: then its reference steps alone are asked.
+[[nodiscard]] bool was_judged(const StepComparison& comparison);
 /// What the analysis says; of a step that it could not judge what three or more reference steps with as many tokens say.
 [[nodiscard]] bool is_abnormal(const StepComparison& comparison);
 [[nodiscard]] FaultReading read_fault(const ReadingInput& input);

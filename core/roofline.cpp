@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <random>
+
+#include "core/own_time.h"
 
 namespace faultline {
 
@@ -144,35 +145,19 @@ double r2_of(const Line& line, std::span<const LatencyBucket> points) {
 /// The steps of one instance and phase.
 class Group {
 public:
-    Group(std::span<const Step> steps, std::vector<std::size_t> members, const AnalysisOptions& options, Rooflines& out)
-        : steps_(steps), members_(std::move(members)), options_(options), out_(out) {
+    Group(std::span<const Step> steps, std::span<const TimeRange> own, std::vector<std::size_t> members, const AnalysisOptions& options,
+          Rooflines& out)
+        : steps_(steps), own_(own), members_(std::move(members)), options_(options), out_(out) {
         for (const std::size_t i : members_)
             if (!out_.expectations[i].cold) learned_.push_back(i);
     }
 
-    void run(const std::vector<TimeNs>& own) {
+    void run() {
         if (!fit_line()) use_medians();
-        excuse_followers(own);
     }
 
 private:
-    [[nodiscard]] TimeNs duration(std::size_t i) const { return steps_[i].end - steps_[i].start; }
-
-    /// Where steps overlap (asynchronous scheduling) a slow one keeps the next waiting: that one is not slow if the time that is its own,
-    /// after the end of the one before, is as usual.
-    void excuse_followers(const std::vector<TimeNs>& own) {
-        std::vector<double> usual;
-        for (const std::size_t i : learned_) usual.push_back(static_cast<double>(own[i]));
-        if (usual.empty()) return;
-        const double middle = median_of(std::move(usual));
-        const double limit = std::max(middle * options_.slow_ratio, middle + static_cast<double>(options_.slow_least_ns));
-        for (const std::size_t i : members_) {
-            StepExpectation& e = out_.expectations[i];
-            if (!e.expected || duration(i) <= e.slow_beyond || own[i] == duration(i) || static_cast<double>(own[i]) > limit) continue;
-            e.slow_beyond = duration(i);
-            e.rule += ", behind a slow step";
-        }
-    }
+    [[nodiscard]] TimeNs duration(std::size_t i) const { return own_[i].duration(); }
 
     bool fit_line() {
         if (static_cast<std::int64_t>(learned_.size()) < options_.roofline_steps) return false;
@@ -267,6 +252,7 @@ private:
     }
 
     std::span<const Step> steps_;
+    std::span<const TimeRange> own_;
     std::vector<std::size_t> members_, learned_;
     const AnalysisOptions& options_;
     Rooflines& out_;
@@ -307,16 +293,8 @@ Rooflines fit_rooflines(std::span<const Step> steps, const AnalysisOptions& opti
                           [&](std::size_t a, std::size_t b) { return steps[a].start < steps[b].start; });
         for (std::size_t i = 0; i < cold; ++i) out.expectations[members[i]].cold = true;
     }
-    std::vector<TimeNs> own(steps.size());
-    for (auto& [instance, members] : by_instance) {
-        std::sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) { return steps[a].start < steps[b].start; });
-        TimeNs until = std::numeric_limits<TimeNs>::min();
-        for (const std::size_t i : members) {
-            own[i] = std::max<TimeNs>(0, steps[i].end - std::max(steps[i].start, until));
-            until = std::max(until, steps[i].end);
-        }
-    }
-    for (auto& [key, members] : groups) Group(steps, std::move(members), options, out).run(own);
+    const std::vector<TimeRange> own = own_ranges(steps);
+    for (auto& [key, members] : groups) Group(steps, own, std::move(members), options, out).run();
     return out;
 }
 

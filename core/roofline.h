@@ -1,5 +1,6 @@
 // What a step should have lasted for its tokens: a line through the P99 of latency for each instance and phase (StriaTrace §5.4).
 //
+// Latency is a step's own time (own_time.h): where steps overlap, what lies after the end of the one before.
 // For every token count the minimum, the median and the P99 of latency, the P99 without values that lie far from the median, so that a
 // bucket that is slow now and then does not raise it; a line through the P99 points by RANSAC (all pairs where they are few, else seeded
 // ones), refitted on its inliers. It takes `roofline_steps` steps and three token counts; else the median of comparable steps (like tokens;

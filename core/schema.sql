@@ -240,12 +240,13 @@ CREATE TABLE bubble (
 CREATE TABLE step_verdict (
     step INTEGER PRIMARY KEY,          -- step.id
     expected_ns INTEGER,               -- what its roofline says; NULL where there is nothing to compare with
-    ratio REAL,                        -- duration / expected
+    ratio REAL,                        -- own_ns / expected_ns
     outlier INTEGER NOT NULL,          -- 1 where it is out of line
     reasons INTEGER NOT NULL,          -- bits: 1 slow, 2 structure, 4 contradiction, 8 stall, 16 slo
     bound INTEGER NOT NULL,            -- 0 unknown, 1 cpu, 2 gpu, 3 communication, 4 balanced
     rule TEXT NOT NULL,                -- how expected_ns came about
-    sentence TEXT NOT NULL             -- the strongest reason for a person
+    sentence TEXT NOT NULL,            -- the strongest reason for a person
+    own_ns INTEGER                     -- its time after the end of the step before it on its instance; NULL where it was never judged
 ) STRICT;
 
 -- A fitted line of one instance and phase: expected = intercept + slope * tokens (StriaTrace §5.4).

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kLeastSpread = 0.1;  ///< of log self time: nothing is known to a tenth of itself from nine steps
 constexpr double kMostScale = 4;
+constexpr double kLikeTokens = 1.5;  ///< factor between token counts of like work
 
 double log_of(TimeNs ns) { return std::log1p(static_cast<double>(std::max<TimeNs>(0, ns))); }
 
@@ -177,15 +178,32 @@ double token_scale(const StepComparison& c) {
 }
 
 TimeNs expected_duration(const StepComparison& c) {
-    if (c.references.empty()) return c.verdict.expected_ns.value_or(0);
+    if (c.references.empty() || !c.like_work()) return c.verdict.expected_ns.value_or(0);
     std::vector<double> durations;
-    for (const Step& s : c.references) durations.push_back(static_cast<double>(s.end - s.start));
+    for (std::size_t i = 0; i < c.references.size(); ++i) {
+        const Step& s = c.references[i];
+        durations.push_back(static_cast<double>(c.reference_verdicts[i].own_ns.value_or(s.end - s.start)));
+    }
     return static_cast<TimeNs>(middle(std::move(durations)) * c.scale);
 }
 
 }  // namespace
 
 TimeNs StepComparison::extra_ns() const noexcept { return expected_ns > 0 ? std::max<TimeNs>(0, duration() - expected_ns) : 0; }
+
+bool StepComparison::like_work() const noexcept {
+    if (alone || !step.tokens) return true;
+    const auto of = [](std::int64_t tokens) { return static_cast<double>(tokens) + 1; };
+    std::size_t like = 0;
+    bool scaled = verdict.expected_ns.has_value();
+    for (std::size_t i = 0; i < references.size(); ++i) {
+        scaled = scaled && reference_verdicts[i].expected_ns;
+        if (!references[i].tokens) return true;
+        const double factor = of(*references[i].tokens) / of(*step.tokens);
+        like += factor <= kLikeTokens && factor * kLikeTokens >= 1;
+    }
+    return scaled || 2 * like > references.size();
+}
 
 bool StepComparison::stands_out(const OperatorDifference& of, TimeNs least_ns) const noexcept {
     if (alone) return false;

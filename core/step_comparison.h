@@ -54,7 +54,7 @@ struct StepComparison {
     std::vector<StepVerdict> reference_verdicts;
     bool alone = false;      ///< no reference step: the instances of the step are held against each other
     double scale = 1;        ///< device times of the references are multiplied by this, where the step has other tokens than they
-    TimeNs expected_ns = 0;  ///< median duration of the references, else what the verdict expects, else 0
+    TimeNs expected_ns = 0;  ///< median own time of the references where they have like work, else what the verdict expects, else 0
     std::vector<OperatorInstance> instances;    ///< of the step
     std::vector<InstanceDeviation> deviations;  ///< of each of them
     std::vector<OperatorInstance> reference_instances;
@@ -62,7 +62,10 @@ struct StepComparison {
 
     /// Whether a difference stands out of the spread of the references; `least_ns` is the least time that matters.
     [[nodiscard]] bool stands_out(const OperatorDifference& of, TimeNs least_ns) const noexcept;
-    [[nodiscard]] TimeNs duration() const noexcept { return step.end - step.start; }
+    /// The step's own time (own_time.h), its whole interval where that is not known.
+    [[nodiscard]] TimeNs duration() const noexcept { return verdict.own_ns.value_or(step.end - step.start); }
+    /// Whether the references have about as much work, or what they have is scaled to it; else times of device work say nothing.
+    [[nodiscard]] bool like_work() const noexcept;
     /// How much longer than expected, 0 where it is not.
     [[nodiscard]] TimeNs extra_ns() const noexcept;
 };

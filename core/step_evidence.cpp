@@ -55,7 +55,8 @@ public:
                 families_.rules(),
                 logs_,
                 frame_ ? fault_cue(in_.capture.name(frame_->name)) : std::nullopt,
-                lacks().ranks_of_group.has_value()};
+                lacks().ranks_of_group.has_value(),
+                frame_ ? in_.capture.name(frame_->name) : std::string_view{}};
     }
 
     [[nodiscard]] FaultReading reading() const {
@@ -143,6 +144,7 @@ private:
         // An idle device follows from something: what it follows from stands before it, at the same length.
         for (Evidence& e : *bubbles) e.weight_ns -= e.weight_ns / 10;
         add(std::move(*bubbles));
+        add(parameter_evidence(in_.logs, in_.requests, comparison_));
         for (const StepLog& log : logs_) evidence_.push_back(log_evidence(log, comparison_.extra_ns()));
         auto counters = counter_evidence(in_.capture, comparison_);
         if (!counters) return tl::unexpected<Error>(counters.error());
@@ -200,6 +202,7 @@ Result<Diagnosis> diagnose_by_numbers(const DiagnosisInput& input, StepId step, 
     const auto inferring = std::chrono::steady_clock::now();
     const FaultReading reading = of.reading();
     out.abnormal = reading.abnormal;
+    out.judged = reading.abnormal || was_judged(of.comparison());
     out.fault_type = reading.types.front().fault_type;
     out.confidence = reading.types.front().confidence;
     out.alternatives.assign(reading.types.begin() + 1, reading.types.end());

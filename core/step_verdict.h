@@ -33,12 +33,13 @@ enum class StepBound : std::uint8_t { unknown = 0, cpu = 1, gpu = 2, communicati
 struct StepVerdict {
     StepId step{};
     std::optional<TimeNs> expected_ns;  ///< what its roofline says for its tokens; null where there is nothing to compare with
-    std::optional<double> ratio;        ///< duration / expected
+    std::optional<double> ratio;        ///< own time / expected
     bool outlier = false;
     std::uint32_t reasons = 0;  ///< StepReason bits
     StepBound bound = StepBound::unknown;
-    std::string rule;      ///< how expected_ns came about: "p99-ransac", "median of 7 steps", "too few steps"
+    std::string rule;      ///< how expected_ns came about: "p99-ransac", "median of 7 steps", "idle against 54 steps", "too few steps"
     std::string sentence;  ///< the strongest reason for a person, without a full stop; empty for a normal step
+    std::optional<TimeNs> own_ns;  ///< its time without the wait behind earlier steps (own_time.h); null in captures of older programs
 };
 
 /// A fitted line of one instance and phase: expected = intercept + slope · tokens.

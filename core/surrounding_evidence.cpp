@@ -5,17 +5,19 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "core/evidence_texts.h"
 #include "core/fault_cues.h"
+#include "core/request_parameters.h"
 
 namespace faultline {
 
 namespace {
 
-constexpr std::size_t kMostBubbles = 8, kMostLogs = 8, kMostCounters = 4, kCountersRead = 64;
+constexpr std::size_t kMostBubbles = 8, kMostLogs = 8, kMostCounters = 4, kCountersRead = 64, kMostOdd = 4;
 constexpr TimeNs kLogLag = 5'000'000;  ///< engines write a line a little after the fact
 
 std::string device_words(const CaptureReader& capture, DeviceId id) {
@@ -166,6 +168,37 @@ std::vector<StepLog> logs_of_step(std::span<const LogLine> logs, const Step& ste
     };
     std::stable_sort(out.begin(), out.end(), [&](const StepLog& a, const StepLog& b) { return rank(a) < rank(b); });
     if (out.size() > kMostLogs) out.resize(kMostLogs);
+    return out;
+}
+
+std::vector<Evidence> parameter_evidence(std::span<const LogLine> logs, std::span<const Request> requests, const StepComparison& c) {
+    std::unordered_map<std::string_view, std::size_t> members;
+    std::vector<std::string_view> names;
+    for (const Request& r : requests)
+        if (std::find(r.steps.begin(), r.steps.end(), c.step.id) != r.steps.end() && members.emplace(r.name, names.size()).second)
+            names.push_back(r.name);
+    if (names.size() < 3) return {};
+    std::vector<std::map<std::string, std::string>> parameters(names.size());
+    std::vector<const LogLine*> lines(names.size());
+    for (const LogLine& line : logs) {
+        const auto member = members.find(line.request);
+        if (member == members.end() || lines[member->second]) continue;
+        parameters[member->second] = request_parameters(line.text);
+        if (!parameters[member->second].empty()) lines[member->second] = &line;
+    }
+    const auto known = std::count_if(lines.begin(), lines.end(), [](const LogLine* line) { return line != nullptr; });
+    std::vector<Evidence> out;
+    for (const OddParameter& odd : odd_parameters(parameters)) {
+        if (out.size() == kMostOdd) break;
+        Evidence e;
+        e.kind = EvidenceKind::log;
+        e.id = lines[odd.request]->id;
+        e.start = lines[odd.request]->time;
+        e.weight_ns = c.extra_ns() / 20;
+        e.sentence = fmt::format("Request {} asks for {}={}, the {} others of the step for {}.", names[odd.request], odd.name,
+                                 first_line(odd.value, 60), known - 1, first_line(odd.usual, 60));
+        out.push_back(std::move(e));
+    }
     return out;
 }
 

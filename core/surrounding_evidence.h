@@ -11,6 +11,7 @@
 #include "core/capture_reader.h"
 #include "core/diagnosis.h"
 #include "core/log_line.h"
+#include "core/request.h"
 #include "core/result.h"
 #include "core/step_comparison.h"
 #include "core/step_verdict.h"
@@ -29,6 +30,9 @@ struct StepLog {
 };
 /// Messages aligned to the step, and warnings whose stamp's instant touches it; by seriousness, then nearness; at most eight.
 [[nodiscard]] std::vector<StepLog> logs_of_step(std::span<const LogLine> logs, const Step& step);
+/// Requests of the step that ask for something else than its other requests do, as their log lines say; at most four.
+[[nodiscard]] std::vector<Evidence> parameter_evidence(std::span<const LogLine> logs, std::span<const Request> requests,
+                                                       const StepComparison& comparison);
 [[nodiscard]] Evidence log_evidence(const StepLog& log, TimeNs extra_ns);
 
 /// The innermost Python frame that fills most of a host instance's own time.

@@ -1,5 +1,6 @@
 #include "app/commands/analysed_capture.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -37,7 +38,18 @@ Result<AnalysedCapture> open_analysed_capture(const std::string& path) {
     out.verdicts = std::move(analysis.verdicts);
     out.bubbles = std::move(analysis.bubbles);
     out.rooflines = std::move(analysis.rooflines);
+    out.parameters = std::move(analysis.parameters);
     return out;
+}
+
+std::optional<std::string> log_only_text(const AnalysedCapture& capture) {
+    const std::vector<Track>& tracks = capture.reader->tracks();
+    const bool traced = std::any_of(tracks.begin(), tracks.end(), [](const Track& t) {
+        return t.spans > 0 && (t.kind == TrackKind::host || t.kind == TrackKind::device);
+    });
+    if (traced || capture.logs.empty()) return std::nullopt;
+    return std::string("this capture holds a log and no trace: steps and devices are seen in traces alone; add one with "
+                       "faultline import -o CAPTURE --append TRACE\n");
 }
 
 }  // namespace faultline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,15 @@ struct AnalysedCapture {
     std::vector<StepVerdict> verdicts;
     std::vector<Bubble> bubbles;
     std::vector<RooflineLine> rooflines;
+    std::string parameters;  ///< JSON of the options of the analysis
     std::vector<LogLine> logs;
     std::vector<Request> requests;
 
     [[nodiscard]] DiagnosisInput input() const { return {*reader, layers, steps, verdicts, bubbles, logs, requests}; }
 };
+
+/// Why a capture without steps or devices has nothing to say, where the reason is that it holds logs and no trace; else nothing.
+[[nodiscard]] std::optional<std::string> log_only_text(const AnalysedCapture& capture);
 
 /// Opens a capture for a command; what was not derived from it yet (an older program wrote it) is derived first.
 [[nodiscard]] Result<std::unique_ptr<CaptureReader>> open_capture(const std::string& path);

@@ -9,6 +9,9 @@
 
 #include "app/commands/analysed_capture.h"
 #include "app/commands/command.h"
+#include "core/analyse_capture.h"
+#include "core/device_busy.h"
+#include "core/span_index.h"
 
 namespace faultline {
 
@@ -85,10 +88,38 @@ std::string summary(const CaptureReader& capture, const std::vector<Bubble>& bub
     return aligned_table(cells, {true, false, true, true});
 }
 
+/// The shortest idle stretch that counts, as the analysis used it.
+TimeNs cut_off_of(const AnalysedCapture& capture) {
+    const Json parameters = Json::parse(capture.parameters, nullptr, false);
+    if (!parameters.is_object()) return AnalysisOptions{}.bubble_least_ns;
+    const auto found = parameters.find("bubble_least_ns");
+    return found != parameters.end() && found->is_number_integer() ? found->get<TimeNs>() : AnalysisOptions{}.bubble_least_ns;
+}
+
+/// How long the devices were idle in stretches below the cut-off; inside the times of `step` where there is one.
+Result<std::string> shorter_text(const AnalysedCapture& capture, const Step* step, std::stop_token stop) {
+    const TimeNs least = cut_off_of(capture);
+    const auto index = SpanIndex::build(*capture.reader, std::move(stop));
+    if (!index) return tl::unexpected<Error>(index.error());
+    std::size_t count = 0;
+    TimeNs total = 0;
+    for (const DeviceBusy& device : device_busy(**index, 1, {}))
+        for (const DeviceGap& gap : device.gaps) {
+            if (gap.duration() >= least || (step && (gap.start < step->start || gap.end > step->end))) continue;
+            ++count;
+            total += gap.duration();
+        }
+    return fmt::format("idle stretches below {} are not listed: {} of them, {} in all\n", duration_text(least),
+                       grouped(static_cast<std::uint64_t>(count)), duration_text(total));
+}
+
 void describe(const CommandIo& io, const AnalysedCapture& capture, std::vector<Bubble> bubbles, bool one_step) {
-    if (bubbles.empty())
-        return print_text(io, one_step ? "no bubbles in this step: no device that it ran on was idle for 20 us or longer\n"
-                                       : "no bubbles: no device was idle for 20 us or longer between two pieces of work\n");
+    if (bubbles.empty()) {
+        const std::string least = duration_text(cut_off_of(capture));
+        return print_text(io, one_step
+                                  ? fmt::format("no bubbles in this step: no device that it ran on was idle for {} or longer\n", least)
+                                  : fmt::format("no bubbles: no device was idle for {} or longer between two pieces of work\n", least));
+    }
     std::stable_sort(bubbles.begin(), bubbles.end(), [](const Bubble& a, const Bubble& b) { return a.duration > b.duration; });
     std::vector<std::vector<std::string>> cells{{"device", "at", "idle for", "step", "cause", "under"}};
     for (std::size_t i = 0; i < std::min(bubbles.size(), kListed); ++i) {
@@ -120,6 +151,10 @@ int run_bubbles(const BubblesOptions& options, const CommandIo& io) {
             return b.step != step->id;
         });
     }
+    if (const auto log_only = log_only_text(*capture); log_only && !options.json) {
+        print_text(io, *log_only);
+        return finish_output(io);
+    }
     if (options.json) {
         print_json(io, json_of(*capture->reader, bubbles));
     } else {
@@ -131,6 +166,9 @@ int run_bubbles(const BubblesOptions& options, const CommandIo& io) {
                                "\n");
         }
         describe(io, *capture, std::move(bubbles), step != nullptr);
+        const Result<std::string> shorter = shorter_text(*capture, step, io.stop);
+        if (!shorter) return report_failure(io, shorter.error());
+        print_text(io, *shorter);
     }
     return finish_output(io);
 }
@@ -139,7 +177,9 @@ int run_bubbles(const BubblesOptions& options, const CommandIo& io) {
 
 void add_bubbles_command(CLI::App& program, CommandAction& action) {
     CLI::App* const command = program.add_subcommand(
-        "bubbles", "Stretches in which a device lay idle, and what the host did under them: cpu, sync, communication, or unknown");
+        "bubbles",
+        "Stretches in which a device lay idle, and what the host did under them: cpu (its own work), sync (it waited for the device), "
+        "communication (it waited for another process or rank), or unknown");
     const auto options = std::make_shared<BubblesOptions>();
     command->add_option("CAPTURE", options->capture, "A .faultline file")->required();
     command->add_option("--step", options->step, "Only those of this step (see: faultline steps CAPTURE)")

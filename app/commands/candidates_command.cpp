@@ -46,13 +46,22 @@ Result<std::string> name_of(const CaptureReader& capture, SpanId span) {
 }
 
 int print_text(const CommandIo& io, const CaptureReader& capture, const Candidates& candidates) {
-    print(io, fmt::format("step {}: {}\n\n", index_of(candidates.step), candidates.rule));
-    std::vector<std::vector<std::string>> rows{{"family", "suspiciousness", "candidate", "instances"}};
+    const std::size_t references = candidates.references.size();
+    print(io, fmt::format("Step {} held against {}: which kinds of work are out of line. The score goes from 0 (as ever) to 1 (never seen "
+                          "so);\n{}.\n\n",
+                          index_of(candidates.step),
+                          references == 0   ? std::string("itself, since no other step is like it")
+                          : references == 1 ? std::string("1 normal step like it")
+                                            : fmt::format("{} normal steps like it", references),
+                          candidates.score == CandidateScore::density
+                              ? "it counts how unusual the durations are and how much time of the step they cost"
+                              : "it is the responsibility score of the paper, which does not weigh the time that is lost"));
+    std::vector<std::vector<std::string>> rows{{"family", "score", "out of line", "operators"}};
     for (const FamilyScore& f : candidates.families)
         rows.push_back({f.family, fmt::format("{:.3f}", f.suspiciousness), f.candidate ? "yes" : "no",
                         grouped(static_cast<std::uint64_t>(f.instances))});
     print(io, aligned_table(rows, {false, true, false, true}) + "\n");
-    rows = {{"score", "excess", "family", "span", "name"}};
+    rows = {{"score", "longer by", "family", "span", "name"}};
     for (const InstanceScore& i : candidates.instances) {
         if (rows.size() > kInstancesShown || i.score <= 0) break;
         const auto name = name_of(capture, i.span);
@@ -63,7 +72,8 @@ int print_text(const CommandIo& io, const CaptureReader& capture, const Candidat
     if (rows.size() == 1)
         print(io, "No operator of the step is out of line.\n");
     else
-        print(io, aligned_table(rows, {true, true, false, true, false}));
+        print(io, "Its operators, most unusual first\n" + aligned_table(rows, {true, true, false, true, false}));
+    print(io, fmt::format("\nHow it was fitted: {}\n", candidates.rule));
     return finish_output(io);
 }
 

@@ -6,6 +6,8 @@
 
 #include "app/commands/analysed_capture.h"
 #include "app/commands/command.h"
+#include "core/diagnosis_texts.h"
+#include "core/evidence_texts.h"
 
 namespace faultline {
 
@@ -58,9 +60,9 @@ void print_list(const CommandIo& io, std::string_view title, const std::vector<s
 }
 
 void print_text(const CommandIo& io, const Diagnosis& d) {
-    print(io, fmt::format("{}, confidence {:.0f}%, by {}\n", d.abnormal ? fault_type_name(d.fault_type) : "normal", 100 * d.confidence,
-                          d.model));
-    for (const auto& a : d.alternatives) print(io, fmt::format("  or {}, {:.0f}%\n", fault_type_name(a.fault_type), 100 * a.confidence));
+    print(io, fmt::format("{}, by {}\n", headline_of(d), d.model));
+    for (const auto& a : d.alternatives)
+        print(io, fmt::format("  or {}, {}\n", fault_class_text(a.fault_type), percent_words(a.confidence)));
     print(io, fmt::format("\n{}\n", d.explanation));
     if (!d.suspects.empty()) {
         print(io, "\nSuspects\n");

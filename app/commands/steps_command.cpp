@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -31,12 +32,12 @@ struct Row {
     std::vector<std::string> requests;
 
     [[nodiscard]] TimeNs duration() const { return step->end - step->start; }
+    [[nodiscard]] TimeNs own() const { return verdict ? verdict->own_ns.value_or(duration()) : duration(); }
+    [[nodiscard]] bool judged() const { return verdict && (verdict->expected_ns || verdict->reasons != 0); }
     [[nodiscard]] bool outlier() const { return verdict && verdict->outlier; }
-    /// Time beyond what was expected; of a stall all of it.
-    [[nodiscard]] TimeNs lost() const {
-        if (step->kind == StepKind::stall) return duration();
-        return verdict && verdict->expected_ns ? duration() - *verdict->expected_ns : 0;
-    }
+    /// Stalls first, then what is out of line, then what was judged, then the rest.
+    [[nodiscard]] int order() const { return step->kind == StepKind::stall ? 0 : outlier() ? 1 : judged() ? 2 : 3; }
+    [[nodiscard]] double ratio() const { return verdict && verdict->ratio ? *verdict->ratio : 0; }
 };
 
 std::vector<Row> rows_of(const AnalysedCapture& capture, const StepsOptions& options) {
@@ -55,8 +56,9 @@ std::vector<Row> rows_of(const AnalysedCapture& capture, const StepsOptions& opt
         rows.push_back(std::move(row));
     }
     std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-        if (a.outlier() != b.outlier()) return a.outlier();
-        return a.lost() > b.lost();
+        if (a.order() != b.order()) return a.order() < b.order();
+        if (a.ratio() != b.ratio()) return a.ratio() > b.ratio();
+        return a.own() > b.own();
     });
     return rows;
 }
@@ -86,12 +88,19 @@ Json json_of(const Row& row) {
                 {"kernel_busy_ns", s.kernel_busy_ns},
                 {"kernels", s.kernels},
                 {"rule", v.rule},
-                {"sentence", v.sentence}};
+                {"sentence", v.sentence},
+                {"own_ns", row.own()}};
+}
+
+bool overlap(const std::vector<Row>& rows) {
+    return std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.own() != r.duration(); });
 }
 
 std::string table(const std::vector<Row>& rows) {
+    const bool with_own = overlap(rows);
     std::vector<std::vector<std::string>> cells{
         {"step", "at", "lasted", "expected", "ratio", "phase", "tokens", "batch", "bound", "out of line", "rule", "name"}};
+    if (with_own) cells[0].insert(cells[0].begin() + 3, "own");
     for (const Row& row : rows) {
         const Step& s = *row.step;
         const StepVerdict none;
@@ -100,10 +109,16 @@ std::string table(const std::vector<Row>& rows) {
         cells.push_back({fmt::format("{}", index_of(s.id)), time_text(s.start), duration_text(row.duration()),
                          v.expected_ns ? duration_text(*v.expected_ns) : "-", v.ratio ? fmt::format("{:.2f}", *v.ratio) : "-",
                          s.kind == StepKind::stall ? "stall" : std::string(phase_name(s.phase)), count(s.tokens), count(s.batch),
-                         std::string(bound_name(v.bound)), v.outlier ? fmt::format("{}", fmt::join(reason_names(v.reasons), ", ")) : "-",
+                         std::string(bound_name(v.bound)),
+                         v.outlier      ? fmt::format("{}", fmt::join(reason_names(v.reasons), ", "))
+                         : row.judged() ? "-"
+                                        : "not judged",
                          v.rule.empty() ? "-" : v.rule, one_line(s.name)});
+        if (with_own) cells.back().insert(cells.back().begin() + 3, duration_text(row.own()));
     }
-    return aligned_table(cells, {true, true, true, true, true, false, true, true, false, false, false, false});
+    std::vector<bool> right{true, true, true, true, true, false, true, true, false, false, false, false};
+    if (with_own) right.insert(right.begin(), true);
+    return aligned_table(cells, right);
 }
 
 /// Where a text gives no tokens the line is one figure.
@@ -116,7 +131,53 @@ std::string roofline_text(const RooflineLine& line) {
                        duration_text(static_cast<TimeNs>(line.intercept_ns)), line.slope_ns / 1e3, line.buckets, line.steps, line.r2);
 }
 
+/// What the words of the table mean; of those that stand in it.
+std::string legend(const std::vector<Row>& rows) {
+    const auto any = [&](const auto& is) {
+        return std::any_of(rows.begin(), rows.end(), [&](const Row& r) { return r.verdict && is(*r.verdict); });
+    };
+    std::string text;
+    if (overlap(rows))
+        text +=
+            "steps overlap since the host runs ahead of the device: own is the time after the end of the step before, and what is judged\n";
+    if (any([](const StepVerdict& v) { return v.rule.starts_with("p99-ransac"); }))
+        text += "rule p99-ransac: expected comes from a line over tokens through the slowest usual steps of each size\n";
+    if (any([](const StepVerdict& v) { return v.rule.starts_with("median"); }))
+        text += "rule median: expected is the middle of the steps with about as much work\n";
+    if (any([](const StepVerdict& v) { return v.rule.starts_with("idle"); }))
+        text += "rule idle: too few steps like it, but its device was idle three times as long as in any other step\n";
+    if (any([](const StepVerdict& v) { return v.outlier && (v.reasons & reason_structure) != 0; }))
+        text += "structure: it ran other kernels, or launched them otherwise, than the steps like it\n";
+    if (any([](const StepVerdict& v) { return v.outlier && (v.reasons & reason_contradiction) != 0; }))
+        text += "contradiction: its name, its calls and its kernels say different things\n";
+    if (any([](const StepVerdict& v) { return v.outlier && (v.reasons & reason_slo) != 0; }))
+        text += "slo: a request waited longer for a token than the limit\n";
+    if (any([](const StepVerdict& v) { return v.bound == StepBound::balanced; }))
+        text += "bound balanced: no one of host, device and communication takes most of its time\n";
+    return text;
+}
+
+/// "6 of 60 steps are not judged: too few prefill and mixed steps".
+std::string not_judged_text(const std::vector<Row>& rows) {
+    std::size_t count = 0;
+    std::array<bool, 4> phases{};
+    for (const Row& row : rows) {
+        if (row.judged()) continue;
+        ++count;
+        phases[static_cast<std::size_t>(row.step->phase)] = true;
+    }
+    if (count == 0) return {};
+    std::vector<std::string> words;
+    for (const StepPhase phase : {StepPhase::prefill, StepPhase::decode, StepPhase::mixed})
+        if (phases[static_cast<std::size_t>(phase)]) words.emplace_back(phase_name(phase));
+    if (phases[static_cast<std::size_t>(StepPhase::other)]) words.emplace_back(words.empty() ? "like" : "other");
+    std::string named = words.front();
+    for (std::size_t i = 1; i < words.size(); ++i) named += (i + 1 == words.size() ? " and " : ", ") + words[i];
+    return fmt::format("{} of {} steps {} not judged: too few {} steps\n", count, rows.size(), count == 1 ? "is" : "are", named);
+}
+
 void describe(const CommandIo& io, const AnalysedCapture& capture, const StepsOptions& options, const std::vector<Row>& rows) {
+    if (const auto log_only = log_only_text(capture); log_only && capture.steps.empty()) return print_text(io, *log_only);
     if (capture.steps.empty())
         return print_text(io, "no steps in this capture: no text names them and nothing repeats; switch on the engine's annotations\n");
     const auto outliers = std::count_if(rows.begin(), rows.end(), [](const Row& r) { return r.outlier(); });
@@ -129,10 +190,8 @@ void describe(const CommandIo& io, const AnalysedCapture& capture, const StepsOp
     if (!rows.empty()) print_text(io, table(rows) + "\n");
     for (const RooflineLine& line : capture.rooflines)
         if (!options.instance || line.instance == *options.instance) print_text(io, "expected of " + roofline_text(line));
-    const auto judged = std::count_if(rows.begin(), rows.end(), [](const Row& r) { return r.verdict && r.verdict->expected_ns; });
-    if (!options.outliers && judged < static_cast<std::ptrdiff_t>(rows.size()))
-        print_text(io, fmt::format("{} of {} steps have too few like them to say how long they should last\n",
-                                   rows.size() - static_cast<std::size_t>(judged), rows.size()));
+    if (!rows.empty()) print_text(io, legend(rows));
+    if (!options.outliers) print_text(io, not_judged_text(rows));
     print_text(io,
                fmt::format("{} of {} steps {} out of line\n", outliers,
                            options.outliers ? static_cast<std::ptrdiff_t>(capture.steps.size()) : static_cast<std::ptrdiff_t>(rows.size()),
@@ -164,6 +223,16 @@ int run_steps(const StepsOptions& options, const CommandIo& io) {
 void add_steps_command(CLI::App& program, CommandAction& action) {
     CLI::App* const command = program.add_subcommand(
         "steps", "The steps, worst first: how long each should have lasted, which are out of line and why, and what bounds them");
+    command->footer(
+        "Order: stalls, steps out of line by ratio, the others by ratio, steps that are not judged.\n"
+        "own            time after the end of the step before it; less than its duration where steps overlap. What is judged.\n"
+        "p99-ransac     expected is a line over tokens through the slowest usual steps of each size.\n"
+        "median         expected is the middle of the steps with about as much work.\n"
+        "idle against   too few steps like it; its device was idle three times as long as in any other step.\n"
+        "structure      it ran other kernels, or launched them otherwise, than the steps like it.\n"
+        "contradiction  its name, its calls and its kernels say different things.\n"
+        "slo            a request waited longer for a token than the limit.\n"
+        "balanced       no one of host, device and communication takes most of its time.");
     const auto options = std::make_shared<StepsOptions>();
     command->add_option("CAPTURE", options->capture, "A .faultline file")->required();
     command->add_flag("--outliers", options->outliers, "Only the steps that are out of line, and stalls");

@@ -118,6 +118,28 @@ private Q_SLOTS:
         QVERIFY(slow > 20);
     }
 
+    void a_stalled_step_of_a_rare_phase_is_found_by_its_idle_device() {
+        ServiceOptions options;
+        options.steps = 40;
+        const auto usual = analyse_service(options);
+        QVERIFY2(usual->reader, usual->error.c_str());
+        QCOMPARE(usual->outliers(), std::vector<int>{});
+        int rare = -1;
+        for (int i = 5; i < 40 && rare < 0; ++i)
+            if (usual->verdict(i)->rule == "too few steps" && usual->steps[static_cast<std::size_t>(i)].phase == StepPhase::mixed) rare = i;
+        QVERIFY(rare > 0);
+        options.planted_in_any_phase = true;
+        options.planted = {{Plant::host_stall, rare}};
+        const auto service = analyse_service(options);
+        QVERIFY2(service->reader, service->error.c_str());
+        QVERIFY(service->steps[static_cast<std::size_t>(rare)].phase == StepPhase::mixed);
+        const StepVerdict& v = *service->verdict(rare);
+        QVERIFY2(v.outlier && v.rule.starts_with("idle against"), v.rule.c_str());
+        QCOMPARE(v.reasons, std::uint32_t{reason_slow});
+        QVERIFY(v.own_ns && *v.expected_ns < *v.own_ns);
+        QCOMPARE(service->outliers(), std::vector<int>{rare});
+    }
+
     void few_steps() {
         ServiceOptions options;
         options.steps = 6;

@@ -110,6 +110,19 @@ private Q_SLOTS:
         QCOMPARE(c.name(bubbles[0].host_span), std::string("gloo:broadcast"));
     }
 
+    void waiting_for_the_engine() {
+        const SmallCapture c([](SmallCapture::Fill& f) {
+            two_kernels(f);
+            f.host(SpanKind::python, "vllm/distributed/device_communicators/shm_broadcast.py(505): dequeue", 90 * kUs, 185 * kUs);
+        });
+        const std::vector<Bubble> bubbles = bubbles_of(c);
+        QCOMPARE(bubbles.size(), std::size_t{1});
+        QCOMPARE(bubbles[0].cause, BubbleCause::communication);
+        QVERIFY(c.name(bubbles[0].host_span).find("dequeue") != std::string::npos);
+        QVERIFY(is_queue_wait("queue.py(154): get"));
+        QVERIFY(!is_queue_wait("vllm/core/request_queue.py(20): add"));
+    }
+
     void late_without_anything_recorded() {
         const SmallCapture c([](SmallCapture::Fill& f) { two_kernels(f); });
         const std::vector<Bubble> bubbles = bubbles_of(c);

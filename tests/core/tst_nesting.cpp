@@ -49,6 +49,24 @@ class TestNesting : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    // Five thousand ranges that were never closed made a capture that could not be opened.
+    void very_deep_nesting_goes_on_a_lane_of_its_own() {
+        InternedNames names;
+        InternedTexts texts;
+        SourceBuilder source(SourceId{1}, {1, 1, 1, 1}, names, texts);
+        TrackBuffer& track = source.host_track(source.thread(source.process(1), 1));
+        for (int i = 0; i < 5'000; ++i) track.append(i, 20'000 - i, names.intern("open"), SpanKind::range);
+        ImportLedger ledger;
+        sort_and_nest(source, ledger, {});
+        std::uint64_t spans = 0;
+        for (const TrackBuffer& t : source.tracks()) {
+            spans += t.size();
+            QVERIFY2(t.track.max_depth < 2'000, qPrintable(QString::number(t.track.max_depth)));
+        }
+        QCOMPARE(spans, std::uint64_t{5'000});
+        QCOMPARE(source.tracks().size(), std::size_t{3});
+    }
+
     void sorts_and_nests() {
         Fixture f;
         TrackBuffer& t = f.host();

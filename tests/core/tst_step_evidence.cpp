@@ -10,6 +10,7 @@
 #include "core/fault_cues.h"
 #include "core/fault_reading.h"
 #include "core/step_evidence.h"
+#include "core/request_parameters.h"
 #include "core/surrounding_evidence.h"
 #include "tests/support/step_question.h"
 
@@ -209,6 +210,21 @@ private Q_SLOTS:
                 QVERIFY(std::abs(sum - 1) < 1e-12);
             }
         }
+    }
+
+    void a_request_that_asks_for_something_else() {
+        const auto usual = request_parameters("Received request a: prompt: 'n=9', params: SamplingParams(n=1, stop=[], top_p=0.9), x: None");
+        QCOMPARE(usual.size(), std::size_t{3});
+        QCOMPARE(usual.at("n"), std::string("1"));
+        const auto odd = request_parameters("Receive: sampling_params={'n': 1, 'stop': [], 'top_p': 0.5}");
+        const std::vector<OddParameter> found = odd_parameters({usual, odd, usual});
+        QCOMPARE(found.size(), std::size_t{1});
+        QCOMPARE(found[0].request, std::size_t{1});
+        QCOMPARE(found[0].name, std::string("top_p"));
+        QCOMPARE(found[0].usual, std::string("0.9"));
+        QVERIFY(odd_parameters({usual, odd}).empty());
+        QVERIFY(request_parameters("Added request a.").empty());
+        QCOMPARE(percent_words(0.765), std::string("77%"));
     }
 
     void logs_of_a_step() {

@@ -23,8 +23,8 @@ public:
                 if (p.step == i) step.planted = p.what;
             step.slow = options_.all_slow && i % 3 == 1;
             const bool alone = i == 0 || i % 13 == 6 || running_.empty();
-            // Planted steps are decode steps, so that each lies among many of its kind.
-            const bool arrival = (alone || i % 9 == 4) && (!step.planted || running_.empty());
+            // An arrival would make a planted step a mixed one.
+            const bool arrival = (alone || i % 9 == 4) && (!step.planted || options_.planted_in_any_phase || running_.empty());
             if (arrival) admit(step, i, i == 0 || chance_.fraction() < 0.3 ? 2 : 1);
             if (arrival && alone)
                 join();

@@ -52,6 +52,7 @@ struct ServiceOptions {
     bool all_slow = false;    ///< every third step is slow by slow kernels: a baseline that is itself bad
     bool graph_rows = false;  ///< kernels of graphs are not seen one by one (graph-level capture): none is written for them
     bool calls = true;        ///< false: no runtime calls, operators or ranges but the steps (device work and annotations alone)
+    bool planted_in_any_phase = false;  ///< else planted steps are decode steps, so that each lies among many of its kind
     std::vector<Planted> planted;
 };
 
