@@ -2,6 +2,7 @@
 
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "views/banner.h"
 #include "views/timeline/timeline_panel.h"
@@ -35,8 +36,10 @@ void CentrePage::show_remaining() {
     banners_->clear();
     if (session_->capture() == nullptr) return;
     std::vector<HealthFinding> findings = session_->capture()->health;
+    // Among equals a log that lies elsewhere comes first: nothing that is said about lines and steps holds while it does.
+    const auto rank = [](const HealthFinding& f) { return std::pair(-static_cast<int>(f.severity), f.code == "logs.no-overlap" ? 0 : 1); };
     std::stable_sort(findings.begin(), findings.end(),
-                     [](const HealthFinding& a, const HealthFinding& b) { return a.severity > b.severity; });
+                     [&](const HealthFinding& a, const HealthFinding& b) { return rank(a) < rank(b); });
     for (const HealthFinding& finding : findings) {
         const QString code = QString::fromStdString(finding.code);
         if (!dismissed_.contains(key(*session_->capture(), code)))

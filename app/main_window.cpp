@@ -144,13 +144,13 @@ void MainWindow::connect_edit() {
     connect(actions_->copy_name, &QAction::triggered, this,
             [this] { QApplication::clipboard()->setText(inspector_->selection_page()->name()); });
     connect(actions_->clear_selection, &QAction::triggered, this, [this] {
-        // The selection first, the log line and the mark with the next presses.
-        if (session_->selected_span() || session_->selected_step() || session_->selected_request())
-            session_->select_span(std::nullopt);
-        else if (session_->selected_log())
-            session_->select_log(std::nullopt);
-        else
+        // The mark first, the selection and the log line with the next presses.
+        if (session_->marked())
             session_->set_marked(std::nullopt);
+        else if (session_->selected_span() || session_->selected_step() || session_->selected_request())
+            session_->select_span(std::nullopt);
+        else
+            session_->select_log(std::nullopt);
     });
 }
 
@@ -187,8 +187,8 @@ void MainWindow::connect_go() {
 }
 
 void MainWindow::connect_analysis() {
-    connect(actions_->next_outlier, &QAction::triggered, this, [this] { steps_->choose_outlier(1); });
-    connect(actions_->previous_outlier, &QAction::triggered, this, [this] { steps_->choose_outlier(-1); });
+    connect(actions_->next_outlier, &QAction::triggered, this, [this] { choose_outlier(1); });
+    connect(actions_->previous_outlier, &QAction::triggered, this, [this] { choose_outlier(-1); });
     connect(actions_->diagnose, &QAction::triggered, this, [this] {
         inspector_dock_->show();
         inspector_dock_->raise();
@@ -202,6 +202,21 @@ void MainWindow::connect_analysis() {
         show_roofline();
         roofline_->plot()->setFocus();
     });
+}
+
+void MainWindow::choose_outlier(int direction) {
+    constexpr int kSeconds = 6'000;
+    status_->clearMessage();
+    switch (steps_->choose_outlier(direction)) {
+        case StepList::OutlierChoice::chosen: break;
+        case StepList::OutlierChoice::wrapped:
+            status_->showMessage(direction > 0 ? tr("First outlier again") : tr("Last outlier again"), kSeconds);
+            break;
+        case StepList::OutlierChoice::none:
+            status_->showMessage(steps_->model()->judged() ? tr("No step is out of line") : tr("The steps of this capture were not judged"),
+                                 kSeconds);
+            break;
+    }
 }
 
 void MainWindow::connect_opener() {
@@ -228,10 +243,7 @@ void MainWindow::show_opened(const QString& path) {
     fill_recent();
     pages_->setCurrentWidget(centre_);
     const TimeRange last = settings_.last_range(path);
-    if (!last.empty())
-        session_->set_range(last);
-    else if (const auto worst = steps_->worst())
-        session_->select_step(worst);  // what most people came for; "whole capture" is one key away
+    if (!last.empty()) session_->set_range(last);  // else the whole capture; N goes to the worst step
     if (!left_out_.isEmpty()) notices_->add(Severity::info, std::exchange(left_out_, {}));
     if (layout_is_usual_ && !session_->capture()->logs.empty()) show_log();
     if (show_ledger_next_) show_ledger();
@@ -319,9 +331,8 @@ void MainWindow::take_state() {
     actions_->zoom_selection->setEnabled(selected || chosen || request || marked);
     for (QAction* action : {actions_->next_step, actions_->previous_step}) action->setEnabled(open && !session_->capture()->steps.empty());
     for (QAction* action : {actions_->to_launch, actions_->to_launched}) action->setEnabled(selected);
-    const bool judged = open && std::any_of(session_->capture()->verdicts.begin(), session_->capture()->verdicts.end(),
-                                            [](const StepVerdict& v) { return v.outlier; });
-    for (QAction* action : {actions_->next_outlier, actions_->previous_outlier}) action->setEnabled(judged);
+    for (QAction* action : {actions_->next_outlier, actions_->previous_outlier})
+        action->setEnabled(open && !session_->capture()->steps.empty());  // where none is out of line the status bar says so
     actions_->diagnose->setEnabled(chosen);
     take_dock_state();
     setWindowTitle(open ? QFileInfo(QString::fromStdString(session_->capture()->path)).fileName() + tr(" – Faultline") : tr("Faultline"));

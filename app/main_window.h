@@ -82,6 +82,7 @@ private:
     void show_opened(const QString& path);
     void remember_range();
     void zoom_to_selection();
+    void choose_outlier(int direction);  ///< and says so where it begins again or there is none
     void follow_launch(bool outwards);
     void take_state();
     void restore_window();

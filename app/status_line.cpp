@@ -100,7 +100,7 @@ void StatusLine::show_capture() {
 void StatusLine::show_selection() {
     const LoadedCapture* capture = session_->capture();
     QString text;
-    if (capture != nullptr && session_->marked()) {
+    if (capture != nullptr && session_->mark_is_latest()) {
         text = marked_text(*capture, *session_->marked());
     } else if (capture != nullptr && session_->selected_span()) {
         if (const auto time = session_->span_time(*session_->selected_span()))
@@ -108,6 +108,8 @@ void StatusLine::show_selection() {
     } else if (capture != nullptr && session_->selected_step()) {
         if (const Step* step = capture->step(*session_->selected_step()))
             text = tr("step %1 (%2 kernels)").arg(duration_text(step->end - step->start), count_text(step->kernels));
+    } else if (capture != nullptr && session_->marked()) {
+        text = marked_text(*capture, *session_->marked());
     }
     selection_->setText(text);
 }

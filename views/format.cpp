@@ -1,5 +1,6 @@
 #include "views/format.h"
 
+#include <QCoreApplication>
 #include <QDateTime>
 #include <QLocale>
 #include <cmath>
@@ -28,6 +29,15 @@ QString duration_text(TimeNs ns) {
     if (size < 999'950'000.0) return with_unit(four_figures(n / 1e6), "ms");
     if (size < 120e9) return with_unit(four_figures(n / 1e9), "s");
     const auto seconds = static_cast<qlonglong>(size / 1e9 + 0.5);
+    if (seconds >= 48 * 3'600) {  // nobody counts the minutes of weeks
+        const QString days = QCoreApplication::translate("Format", "about %1 days").arg(QLocale().toString((seconds + 43'200) / 86'400));
+        return ns < 0 ? QLocale().negativeSign() + days : days;
+    }
+    if (seconds >= 3'600) {
+        const QString hours = with_unit(QLocale().toString(seconds / 3'600), "h") + QChar(0x00a0) +
+                              with_unit(QStringLiteral("%1").arg(seconds % 3'600 / 60, 2, 10, QLatin1Char('0')), "min");
+        return ns < 0 ? QLocale().negativeSign() + hours : hours;
+    }
     const QString text = with_unit(QLocale().toString(seconds / 60), "min") + QChar(0x00a0) +
                          with_unit(QStringLiteral("%1").arg(seconds % 60, 2, 10, QLatin1Char('0')), "s");
     return ns < 0 ? QLocale().negativeSign() + text : text;
@@ -36,6 +46,8 @@ QString duration_text(TimeNs ns) {
 QString nanoseconds_text(TimeNs ns) { return with_unit(QLocale().toString(static_cast<qlonglong>(ns)), "ns"); }
 
 QString time_text(TimeNs ns) {
+    constexpr TimeNs kDays = TimeNs{48} * 3'600 * 1'000'000'000;
+    if (ns >= kDays || ns <= -kDays) return duration_text(ns);
     const bool negative = ns < 0;
     const auto size = negative ? ~static_cast<std::uint64_t>(ns) + 1 : static_cast<std::uint64_t>(ns);
     const QString seconds = QLocale().toString(static_cast<qulonglong>(size / 1'000'000'000));

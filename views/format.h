@@ -9,11 +9,11 @@
 
 namespace faultline {
 
-/// "812 ns", "41.30 µs", "1.904 ms", "12.310 s", "4 min 03 s"; four figures, the sign kept.
+/// "812 ns", "41.30 µs", "1.904 ms", "12.310 s", "4 min 03 s", "5 h 12 min", "about 199 days"; four figures, the sign kept.
 [[nodiscard]] QString duration_text(TimeNs ns);
 /// The exact value: "1,904,312 ns".
 [[nodiscard]] QString nanoseconds_text(TimeNs ns);
-/// A time since zero of the capture, to the nanosecond: "12.310481204 s".
+/// A time since zero of the capture, to the nanosecond: "12.310481204 s"; what is days away as duration_text() says it.
 [[nodiscard]] QString time_text(TimeNs ns);
 /// Local wall clock with its offset: "2024-05-01 14:03:07.118042 UTC+08:00".
 [[nodiscard]] QString wall_text(std::int64_t epoch_ns);

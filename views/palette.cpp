@@ -70,6 +70,9 @@ QMenu::item:selected { background: %accent%; color: %accenttext%; }
 QMenu::item:disabled { color: %disabled%; }
 QMenu::separator { height: 1px; background: %border%; margin: 5px 8px; }
 QMenu::indicator { left: 7px; }
+QCheckBox::indicator { width: 13px; height: 13px; border: 1px solid %muted%; border-radius: 3px; background: %base%; }
+QCheckBox::indicator:checked { background: qradialgradient(cx:0.5, cy:0.5, radius:0.5, fx:0.5, fy:0.5, stop:0 %accent%, stop:0.62 %accent%, stop:0.63 %base%, stop:1 %base%); border-color: %accent%; }
+QCheckBox::indicator:focus, QCheckBox::indicator:hover { border-color: %accent%; }
 QStatusBar { background: %window%; border-top: 1px solid %border%; }
 QStatusBar::item { border: 0; }
 QHeaderView { background: %window%; }

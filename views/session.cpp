@@ -1,6 +1,7 @@
 #include "views/session.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace faultline {
@@ -9,6 +10,26 @@ namespace {
 
 constexpr TimeNs kShortestRange = 10;
 constexpr std::size_t kHistory = 200;
+
+/// Of the sources that hold spans of threads or devices, with their counters and marks: a log's own counters are left out.
+TimeRange traces_extent(const SpanIndex& index) {
+    std::set<SourceId> traces;
+    for (const TrackLanes& track : index.tracks()) {
+        if (track.track.kind == TrackKind::counter || track.track.kind == TrackKind::marks) continue;
+        if (std::any_of(track.lanes.begin(), track.lanes.end(), [](const Lane& lane) { return lane.size() > 0; }))
+            traces.insert(track.track.source);
+    }
+    std::optional<TimeRange> all;
+    for (const TrackLanes& track : index.tracks()) {
+        if (!traces.contains(track.track.source)) continue;
+        for (const Lane& lane : track.lanes) {
+            if (lane.size() == 0) continue;
+            const TimeRange here{lane.starts.front(), lane.ends.back()};
+            all = all ? TimeRange{std::min(all->start, here.start), std::max(all->end, here.end)} : here;
+        }
+    }
+    return all.value_or(TimeRange{});
+}
 
 }  // namespace
 
@@ -48,7 +69,8 @@ void Session::set_capture(std::shared_ptr<const LoadedCapture> capture) {
 }
 
 TimeRange Session::whole_extent() const {
-    TimeRange all = capture_->index ? capture_->index->extent() : capture_->reader ? capture_->reader->extent() : TimeRange{};
+    TimeRange all = capture_->index ? traces_extent(*capture_->index) : TimeRange{};
+    if (all.empty()) all = capture_->index ? capture_->index->extent() : capture_->reader ? capture_->reader->extent() : TimeRange{};
     for (const Step& step : capture_->steps) {  // a stall may begin or end where nothing else was recorded
         if (step.kind != StepKind::stall) continue;
         all = all.empty() ? TimeRange{step.start, step.end} : TimeRange{std::min(all.start, step.start), std::max(all.end, step.end)};
@@ -112,10 +134,11 @@ void Session::show_all() { set_range(extent_); }
 
 void Session::select_span(std::optional<SpanId> span) {
     if (span && !span_time(*span)) span.reset();
-    if (span == span_ && (span || (!step_ && !request_ && lit_.ancestors.empty()))) return;
+    if (span == span_ && !(span && mark_is_latest()) && (span || (!step_ && !request_ && lit_.ancestors.empty()))) return;
     clear_selection();
     span_ = span;
     if (span_) {
+        mark_is_latest_ = false;
         if (auto chain = span_chain(*capture_->reader, *span_, capture_->launches.get())) lit_ = std::move(*chain);
         step_ = lit_.step;
         if (step_) lit_steps_ = {*step_};
@@ -127,6 +150,7 @@ void Session::select_step(std::optional<StepId> step) {
     const Step* found = step && capture_ ? capture_->step(*step) : nullptr;
     clear_selection();
     if (found != nullptr) {
+        mark_is_latest_ = false;
         step_ = found->id;
         lit_steps_ = {found->id};
         lit_.step = found->id;
@@ -140,10 +164,11 @@ void Session::select_step(std::optional<StepId> step) {
 
 void Session::select_request(std::optional<std::size_t> request) {
     if (request && (!capture_ || *request >= capture_->requests.size())) request.reset();
-    if (request == request_ && (request || (!span_ && !step_))) return;
+    if (request == request_ && !(request && mark_is_latest()) && (request || (!span_ && !step_))) return;
     clear_selection();
     request_ = request;
     if (request_) {
+        mark_is_latest_ = false;
         lit_steps_ = capture_->requests[*request_].steps;
         std::sort(lit_steps_.begin(), lit_steps_.end());
         for (const StepId id : lit_steps_) {
@@ -174,8 +199,9 @@ void Session::show_range(TimeRange range) {
 
 void Session::set_marked(std::optional<TimeRange> range) {
     if (range && range->empty()) range.reset();
-    if (range == marked_) return;
+    if (range == marked_ && mark_is_latest_ == marked_.has_value()) return;
     marked_ = range;
+    mark_is_latest_ = marked_.has_value();
     Q_EMIT marked_changed();
 }
 

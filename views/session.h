@@ -33,7 +33,11 @@ public:
     [[nodiscard]] const std::vector<StepId>& lit_steps() const noexcept { return lit_steps_; }
     [[nodiscard]] bool step_lit(StepId id) const noexcept;
     [[nodiscard]] std::optional<TimeRange> marked() const noexcept { return marked_; }  ///< range marked by dragging
-    [[nodiscard]] TimeRange extent() const noexcept { return extent_; }                 ///< what the range is clamped to
+    /// Whether the mark was made after the last choice of a span, a step or a request: what is asked about is what came last.
+    [[nodiscard]] bool mark_is_latest() const noexcept { return marked_.has_value() && mark_is_latest_; }
+    /// What the range is clamped to: where the traces lie; a log far away from them does not widen it. Without spans of a thread or a
+    /// device, everything.
+    [[nodiscard]] TimeRange extent() const noexcept { return extent_; }
     [[nodiscard]] bool can_go_back() const noexcept;
     [[nodiscard]] bool can_go_forward() const noexcept;
     /// Capture time of a span of the capture; empty where there is no such span.
@@ -85,6 +89,7 @@ private:
     std::optional<std::size_t> log_;
     std::vector<StepId> lit_steps_;
     std::optional<TimeRange> marked_;
+    bool mark_is_latest_ = false;
     SpanChain lit_;
     std::vector<TimeRange> history_;
     std::size_t history_at_ = 0;

@@ -18,6 +18,7 @@
 #include "app/import_dialog.h"
 #include "app/import_plan.h"
 #include "app/main_window.h"
+#include "app/status_line.h"
 #include "core/build_source.h"
 #include "core/layer_rules.h"
 #include "core/step_grammar.h"
@@ -64,11 +65,15 @@ private Q_SLOTS:
     }
     void init() { QSettings().clear(); }
 
-    void the_worst_step_is_chosen_and_n_goes_on() {
+    void the_whole_is_shown_first_and_n_goes_from_the_worst_round() {
         MainWindow window;
         open(window);
         const LoadedCapture& capture = *window.session()->capture();
-        // The list begins with the outliers, and the first of them is chosen at once.
+        // The list begins with the outliers; nothing is chosen until N is pressed.
+        QVERIFY(!window.session()->selected_step());
+        QVERIFY(window.session()->range() == window.session()->extent());
+        window.actions()->next_outlier->trigger();
+        QVERIFY(window.status_line()->currentMessage().isEmpty());
         QVERIFY(window.session()->selected_step() == window.step_list()->worst());
         QVERIFY(capture.outlier(*window.session()->selected_step()));
         std::set<std::int64_t> seen;
@@ -77,6 +82,10 @@ private Q_SLOTS:
             QVERIFY(capture.outlier(*window.session()->selected_step()));
             window.actions()->next_outlier->trigger();
         }
+        window.session()->select_step(capture.steps[outliers_worst_first(capture).back()].id);
+        window.actions()->next_outlier->trigger();
+        QCOMPARE(window.status_line()->currentMessage(), QStringLiteral("First outlier again"));
+        QVERIFY(window.session()->selected_step() == window.step_list()->worst());
         const StepId slow = step_of(capture, test::Plant::host_stall);
         const StepId odd = step_of(capture, test::Plant::missing_kernels);
         QVERIFY(seen.contains(index_of(slow)));
@@ -193,12 +202,12 @@ private Q_SLOTS:
         QVERIFY(log->model()->rowCount() > 0);
         log->level()->setCurrentIndex(1);
         QVERIFY(log->model()->rowCount() > 0);
-        // Escape: the line goes before the mark.
+        // Escape: the mark goes before the line.
         window.centre()->setFocus();
         window.actions()->clear_selection->trigger();
-        QVERIFY(!window.session()->selected_log());
-        window.actions()->clear_selection->trigger();
         QVERIFY(!window.session()->marked());
+        window.actions()->clear_selection->trigger();
+        QVERIFY(!window.session()->selected_log());
     }
 
     void the_roofline_chooses_a_step() {

@@ -23,6 +23,8 @@ private Q_SLOTS:
         QTest::newRow("never 1000 us") << 999'960LL << QStringLiteral("1.000 ms");
         QTest::newRow("s") << 12'310'481'204LL << QStringLiteral("12.31 s");
         QTest::newRow("min") << 243'400'000'000LL << QStringLiteral("4 min 03 s");
+        QTest::newRow("hours") << 18'720'000'000'000LL << QStringLiteral("5 h 12 min");
+        QTest::newRow("days") << 17'184'655'584'000'000LL << QStringLiteral("about 199 days");
         QTest::newRow("negative") << -1'500LL << QStringLiteral("-1.500 µs");
     }
     void durations() {

@@ -10,6 +10,7 @@
 
 #include "made_analysis.h"
 #include "made_capture.h"
+#include "views/logs/log_details.h"
 #include "views/logs/log_dock.h"
 #include "views/logs/log_filter.h"
 #include "views/logs/log_model.h"
@@ -81,7 +82,7 @@ private Q_SLOTS:
         const auto lines = lines_of(*made_, std::size_t{1});
         QCOMPARE(lines.size(), std::size_t{2});
         QCOMPARE(lines[0].position, std::size_t{2});
-        QCOMPARE(method_text(*made_, lines[0]), QStringLiteral("by id"));
+        QCOMPARE(method_text(*made_, lines[0]), QStringLiteral("by request"));
         QVERIFY(method_text(*made_, {3, AlignMethod::time, 0}).startsWith(QStringLiteral("by time ±")));
         QCOMPARE(method_text(*made_, {3, AlignMethod::none, 0}), QString(QChar(0x2013)));
     }
@@ -104,7 +105,7 @@ private Q_SLOTS:
         QVERIFY2(first.startsWith(QStringLiteral("allocation of 2 GiB failed")) && first.contains(QStringLiteral("+2 lines")),
                  qPrintable(first));
         QVERIFY(model.index(4, LogModel::text_column).data(Qt::ToolTipRole).toString().contains(QStringLiteral("Traceback")));
-        QCOMPARE(model.index(2, LogModel::method_column).data().toString(), QStringLiteral("by id"));
+        QCOMPARE(model.index(2, LogModel::method_column).data().toString(), QStringLiteral("by request"));
         model.set_view({made_->steps[test::kSlowStep].start, made_->steps[test::kSlowStep].end});
         QVERIFY(model.in_view(3) && model.in_view(4) && !model.in_view(0) && !model.in_view(1));
         QCOMPARE(model.first_row_in({made_->steps[test::kSlowStep].start, made_->steps[test::kSlowStep].end}), 3);
@@ -177,6 +178,14 @@ private Q_SLOTS:
         QCOMPARE(dock.model()->rowCount(), 8);
         session.set_marked(TimeRange{0, 1'000'000});
         QVERIFY(dock.model()->rowCount() < 8);
+        // What was chosen last is what is asked about; the mark stays.
+        session.select_request(1);
+        QVERIFY(session.marked() && !session.mark_is_latest());
+        QCOMPARE(dock.model()->rowCount(), 2);
+        session.select_log(2);
+        QCOMPARE(dock.details()->message(), QStringLiteral("Added request req-b."));
+        QVERIFY(dock.details()->facts().contains(QStringLiteral("req-b")));
+        session.select_span(std::nullopt);
         session.set_marked(std::nullopt);
         QCOMPARE(dock.model()->rowCount(), 8);
     }

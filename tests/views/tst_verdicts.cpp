@@ -66,13 +66,15 @@ private Q_SLOTS:
         Session session;
         StepList list(&session);
         session.set_capture(made_);
-        QVERIFY(list.choose_outlier(1));
+        QVERIFY(list.choose_outlier(1) == StepList::OutlierChoice::chosen);
         QVERIFY(session.selected_step() == std::optional(StepId{100}));
         list.choose_outlier(1);
         QVERIFY(session.selected_step() == std::optional(id(test::kSlowStep)));
         list.choose_outlier(1);
-        list.choose_outlier(1);  // there are three
         QVERIFY(session.selected_step() == std::optional(id(test::kOddStep)));
+        QVERIFY(list.choose_outlier(1) == StepList::OutlierChoice::wrapped);  // there are three
+        QVERIFY(session.selected_step() == std::optional(StepId{100}));
+        QVERIFY(list.choose_outlier(-1) == StepList::OutlierChoice::wrapped);
         list.choose_outlier(-1);
         QVERIFY(session.selected_step() == std::optional(id(test::kSlowStep)));
     }
@@ -83,7 +85,7 @@ private Q_SLOTS:
         Session session;
         StepList list(&session);
         session.set_capture(calm);
-        QVERIFY(!list.choose_outlier(1));
+        QVERIFY(list.choose_outlier(1) == StepList::OutlierChoice::none);
         QVERIFY(!list.worst());
         list.outliers_only()->setChecked(true);
         bool said = false;

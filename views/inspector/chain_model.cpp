@@ -1,6 +1,7 @@
 #include "views/inspector/chain_model.h"
 
 #include <QApplication>
+#include <QFont>
 
 #include "views/format.h"
 #include "views/inspector/span_details.h"
@@ -8,6 +9,11 @@
 #include "views/timeline/span_names.h"
 
 namespace faultline {
+
+namespace {
+constexpr quintptr kRoot = ~quintptr{0};  ///< the internal id of the step; a node has its position
+bool is_root(const QModelIndex& index) { return index.internalId() == kRoot; }
+}  // namespace
 
 ChainModel::ChainModel(QObject* parent) : QAbstractItemModel(parent) {}
 
@@ -38,7 +44,9 @@ void ChainModel::set_chain(std::shared_ptr<const CallChain> chain, const LoadedC
     endResetModel();
 }
 
-SpanId ChainModel::span_at(const QModelIndex& index) const { return index.isValid() ? chain_->nodes[index.internalId()].span : SpanId{}; }
+SpanId ChainModel::span_at(const QModelIndex& index) const {
+    return index.isValid() && !is_root(index) ? chain_->nodes[index.internalId()].span : SpanId{};
+}
 
 QModelIndex ChainModel::find(SpanId span) const {
     const auto it = by_span_.find(span.value);
@@ -47,20 +55,22 @@ QModelIndex ChainModel::find(SpanId span) const {
 
 QModelIndex ChainModel::index(int row, int column, const QModelIndex& parent) const {
     if (!hasIndex(row, column, parent)) return {};
-    const std::size_t slot = parent.isValid() ? parent.internalId() + 1 : 0;
+    if (!parent.isValid()) return createIndex(row, column, kRoot);
+    const std::size_t slot = is_root(parent) ? 0 : parent.internalId() + 1;
     return createIndex(row, column, static_cast<quintptr>(children_[first_child_[slot] + static_cast<std::uint32_t>(row)]));
 }
 
 QModelIndex ChainModel::parent(const QModelIndex& index) const {
-    if (!index.isValid()) return {};
+    if (!index.isValid() || is_root(index)) return {};
     const std::int64_t parent = chain_->nodes[index.internalId()].parent;
-    if (parent < 0) return {};
+    if (parent < 0) return createIndex(0, 0, kRoot);
     return createIndex(static_cast<int>(row_[static_cast<std::size_t>(parent)]), 0, static_cast<quintptr>(parent));
 }
 
 int ChainModel::rowCount(const QModelIndex& parent) const {
     if (!chain_ || parent.column() > 0) return 0;
-    const std::size_t slot = parent.isValid() ? parent.internalId() + 1 : 0;
+    if (!parent.isValid()) return chain_->nodes.empty() ? 0 : 1;
+    const std::size_t slot = is_root(parent) ? 0 : parent.internalId() + 1;
     return static_cast<int>(first_child_[slot + 1] - first_child_[slot]);
 }
 
@@ -87,8 +97,40 @@ QString ChainModel::cell(const ChainNode& node, int column) const {
     }
 }
 
+QString ChainModel::root_cell(int column) const {
+    const Step& step = chain_->step;
+    switch (column) {
+        case name_column:
+            return tr("Step %1").arg(index_of(step.id)) +
+                   (step.phase == StepPhase::other ? QString() : QStringLiteral(" · ") + phase_text(step.phase));
+        case duration_column: return duration_text(step.end - step.start);
+        case start_column: return QLatin1Char('+') + duration_text(0);
+        default: return {};
+    }
+}
+
+QVariant ChainModel::root_data(const QModelIndex& index, int role) const {
+    switch (role) {
+        case Qt::DisplayRole: return root_cell(index.column());
+        case Qt::ToolTipRole:
+            return index.column() == name_column     ? QString::fromStdString(chain_->step.name)
+                   : index.column() == duration_column ? tr("From its first host span to the end of its last kernel or host span")
+                                                       : QString();
+        case Qt::TextAlignmentRole:
+            if (index.column() == duration_column || index.column() == start_column) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+            return {};
+        case Qt::FontRole: {
+            QFont bold = QApplication::font();
+            bold.setBold(true);
+            return bold;
+        }
+        default: return {};
+    }
+}
+
 QVariant ChainModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
+    if (is_root(index)) return root_data(index, role);
     const ChainNode& node = chain_->nodes[index.internalId()];
     switch (role) {
         case Qt::DisplayRole: return index.column() == name_column ? cell(node, name_column).simplified() : cell(node, index.column());

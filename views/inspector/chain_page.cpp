@@ -15,6 +15,7 @@
 #include "views/breakable.h"
 #include "views/empty_label.h"
 #include "views/format.h"
+#include "views/palette.h"
 
 namespace faultline {
 
@@ -60,14 +61,18 @@ ChainPage::ChainPage(Session* session, QWidget* parent)
     tree_->setModel(filter_);
     tree_->setAccessibleName(tr("Call chain of the step"));
     tree_->setUniformRowHeights(true);
-    tree_->setIndentation(14);
+    tree_->setIndentation(10);
     tree_->setIconSize({10, 10});
-    tree_->setTextElideMode(Qt::ElideMiddle);
+    tree_->setTextElideMode(Qt::ElideRight);
     tree_->header()->setStretchLastSection(false);
     tree_->header()->setSectionResizeMode(QHeaderView::Interactive);
     connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& current) {
         if (following_ || !current.isValid()) return;
         const SpanId span = model_->span_at(filter_->mapToSource(current));
+        if (!span.valid()) {
+            if (shown_) session_->select_step(shown_);
+            return;
+        }
         session_->select_span(span);
         session_->reveal(span);
     });
@@ -93,15 +98,19 @@ ChainPage::ChainPage(Session* session, QWidget* parent)
 }
 
 void ChainPage::fit_columns() {
-    // Layer and duration in sight, the name takes the rest; the other columns are one scroll away.
-    const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
+    // The name and the duration in sight, and the layer where it leaves room; the other columns are one scroll away.
+    const QFontMetrics font = tree_->fontMetrics();
+    const auto room_of = [&font](const QString& text) { return font.horizontalAdvance(text) + 26; };
     QHeaderView* header = tree_->header();
-    const int room = width() - 20 - style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, tree_) - 6;
-    header->resizeSection(ChainModel::layer_column, em * 8);
-    header->resizeSection(ChainModel::duration_column, em * 7);
-    header->resizeSection(ChainModel::start_column, em * 8);
-    header->resizeSection(ChainModel::place_column, em * 16);
-    header->resizeSection(ChainModel::name_column, std::clamp(room - em * 15, em * 10, em * 60));
+    const int duration = std::max(room_of(QStringLiteral("888.8 ms")), room_of(tr("Duration")));
+    const int layer = room_of(layer_text(LayerClass::comm, SpanKind::kernel));
+    header->resizeSection(ChainModel::duration_column, duration);
+    header->resizeSection(ChainModel::layer_column, layer);
+    header->resizeSection(ChainModel::start_column, std::max(room_of(QStringLiteral("+888.8 ms")), room_of(tr("Start in step"))));
+    header->resizeSection(ChainModel::place_column, room_of(QStringLiteral("thread 888888 (python3)")));
+    const int room = width() - 20 - style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, tree_) - 6 - duration;
+    const int least = font.averageCharWidth() * 36;
+    header->resizeSection(ChainModel::name_column, std::max(room - layer >= least ? room - layer : room, font.averageCharWidth() * 20));
 }
 
 void ChainPage::resizeEvent(QResizeEvent* event) {
@@ -154,7 +163,8 @@ void ChainPage::load(const Step& step) {
             head_->setText(tr("<b>%1</b><br>%2 nodes")
                                .arg(breakable(QString::fromStdString(read.name)).toHtmlEscaped(), count_text(model_->node_count())));
             stack_->setCurrentIndex(1);
-            tree_->expandToDepth(1);
+            tree_->expandToDepth(2);
+            fit_columns();
             show_node();
         });
 }

@@ -217,9 +217,14 @@ void SelectionPage::fit() {
     // As high as its text, up to six lines; the rest scrolls.
     const int line = name_->fontMetrics().lineSpacing();
     const int lines = std::clamp(static_cast<int>(name_->document()->size().height()), 1, 6);
-    // The labels take what they need, at most four tenths of the width.
-    tree_->resizeColumnToContents(0);
-    tree_->setColumnWidth(0, std::min(tree_->columnWidth(0), width() * 4 / 10));
+    // The labels take what they need; only one of a very long argument is cut.
+    int labels = 0;
+    for (int group = 0; group < model_->rowCount(); ++group) {
+        const QModelIndex heading = model_->index(group, 0);
+        for (int row = 0; row < model_->rowCount(heading); ++row)
+            labels = std::max(labels, tree_->fontMetrics().horizontalAdvance(model_->index(row, 0, heading).data().toString()));
+    }
+    tree_->setColumnWidth(0, std::min(labels + tree_->indentation() * 2 + 22, width() * 55 / 100));
     name_->setFixedHeight(lines * line + 2 * static_cast<int>(name_->document()->documentMargin()) + 12);
 }
 

@@ -1,15 +1,18 @@
 #include "views/inspector/verdict_page.h"
 
+#include <QApplication>
 #include <QEvent>
 #include <QHeaderView>
 #include <QLabel>
+#include <QPainter>
+#include <QScrollBar>
 #include <QStackedLayout>
 #include <QStyle>
 #include <QStyledItemDelegate>
-#include <QTextLayout>
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "core/step_evidence.h"
 #include "views/banner.h"
@@ -35,20 +38,40 @@ Answer judge(const std::shared_ptr<const LoadedCapture>& capture, StepId step, c
     return diagnose_by_numbers(input, step, progress.stop);
 }
 
-/// Sentences wrap in the width of their column instead of being cut.
+constexpr int kPadding = 6;  ///< of an item, left and right
+
+/// Sentences wrap in the width of their column instead of being cut: drawn as they are measured, so that no line is drawn by half.
 class WrappingDelegate : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
     [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        const auto* tree = qobject_cast<const QTreeView*>(option.widget);
+        if (tree == nullptr || index.column() != VerdictModel::text_column || !index.parent().isValid())
+            return QStyledItemDelegate::sizeHint(option, index);
         QStyleOptionViewItem styled = option;
         initStyleOption(&styled, index);
-        const auto* tree = qobject_cast<const QTreeView*>(option.widget);
-        QSize size = QStyledItemDelegate::sizeHint(option, index);
-        if (tree == nullptr || index.column() != VerdictModel::text_column) return size;
-        const int width =
-            std::max(40, tree->columnWidth(VerdictModel::text_column) - tree->indentation() * (index.parent().isValid() ? 2 : 1) - 16);
-        const QRect text = QFontMetrics(styled.font).boundingRect(QRect(0, 0, width, 10'000), Qt::TextWordWrap, styled.text);
-        return {size.width(), text.height() + 9};
+        const int width = tree->columnWidth(VerdictModel::text_column) - tree->indentation() * 2 - 2 * kPadding;
+        return {10, bounds(styled, std::max(60, width)).height() + 8};
+    }
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        if (index.column() != VerdictModel::text_column || !index.parent().isValid())
+            return QStyledItemDelegate::paint(painter, option, index);
+        QStyleOptionViewItem styled = option;
+        initStyleOption(&styled, index);
+        const QString text = std::exchange(styled.text, QString());
+        const QStyle* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
+        style->drawControl(QStyle::CE_ItemViewItem, &styled, painter, option.widget);
+        const QVariant colour = index.data(Qt::ForegroundRole);
+        painter->save();
+        painter->setFont(styled.font);
+        painter->setPen(colour.isValid() ? colour.value<QColor>() : styled.palette.color(QPalette::Text));
+        painter->drawText(option.rect.adjusted(kPadding, 4, -kPadding, 0), Qt::TextWordWrap | Qt::AlignLeft | Qt::AlignTop, text);
+        painter->restore();
+    }
+
+private:
+    [[nodiscard]] static QRect bounds(const QStyleOptionViewItem& styled, int width) {
+        return QFontMetrics(styled.font).boundingRect(QRect(0, 0, width, 10'000), Qt::TextWordWrap | Qt::AlignLeft | Qt::AlignTop, styled.text);
     }
 };
 
@@ -73,6 +96,8 @@ VerdictPage::VerdictPage(Session* session, QWidget* parent)
     tree_->setRootIsDecorated(true);
     tree_->setIndentation(12);
     tree_->setWordWrap(true);
+    tree_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    tree_->header()->setMinimumSectionSize(20);
     tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     tree_->header()->setStretchLastSection(false);
     connect(tree_, &QTreeView::activated, this, &VerdictPage::follow);
@@ -234,8 +259,8 @@ void VerdictPage::go_to(const VerdictLink& link) {
 
 void VerdictPage::fit_columns() {
     const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
-    const int room = width() - 20 - style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, tree_) - 6;
-    const int weight = fontMetrics().horizontalAdvance(QStringLiteral("888.8 ms")) + 28;
+    const int room = width() - 20 - tree_->verticalScrollBar()->sizeHint().width() - 2;
+    const int weight = fontMetrics().horizontalAdvance(QStringLiteral("888.88 ms")) + 24;
     tree_->setColumnWidth(VerdictModel::weight_column, weight);
     tree_->setColumnWidth(VerdictModel::text_column, std::max(em * 10, room - weight));
     tree_->doItemsLayout();  // the height of a wrapped sentence follows the width

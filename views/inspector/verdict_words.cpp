@@ -2,6 +2,9 @@
 
 #include <QCoreApplication>
 #include <QLocale>
+#include <string_view>
+
+#include "core/diagnosis_texts.h"
 
 namespace faultline {
 
@@ -10,15 +13,11 @@ QString tr(const char* text) { return QCoreApplication::translate("Verdict", tex
 }  // namespace
 
 QString fault_type_text(FaultType type) {
-    switch (type) {
-        case FaultType::normal: return tr("Normal");
-        case FaultType::memory_resource: return tr("Memory or resource");
-        case FaultType::cuda_kernel: return tr("Kernel on the device");
-        case FaultType::runtime_driver: return tr("Runtime or driver");
-        case FaultType::communication_network: return tr("Communication or network");
-        case FaultType::scheduling_software: return tr("Scheduling or software on the host");
-    }
-    return tr("Normal");
+    if (type == FaultType::normal) return tr("Normal");
+    const std::string_view words = fault_words(type);  // the same as in the sentences and on the command line
+    QString text = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
+    if (!text.isEmpty()) text[0] = text[0].toUpper();
+    return text;
 }
 
 QString confidence_text(double confidence) {

@@ -6,19 +6,35 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPainter>
 #include <QPushButton>
+#include <QSplitter>
 #include <QStackedLayout>
+#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "views/empty_label.h"
 #include "views/format.h"
+#include "views/logs/log_details.h"
+#include "views/palette.h"
 
 namespace faultline {
 
 namespace {
 enum ScopeChoice { of_selection = 0, all_lines = 1 };
+
+/// A line between those that came by request and those that came by time.
+class DividedRows : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        QStyledItemDelegate::paint(painter, option, index);
+        if (!index.data(LogModel::kDividerRole).toBool()) return;
+        painter->fillRect(QRect(option.rect.left(), option.rect.top(), option.rect.width(), 2), chrome(is_dark(option.palette)).accent);
+    }
+};
 }
 
 LogDock::LogDock(Session* session, QWidget* parent)
@@ -30,7 +46,9 @@ LogDock::LogDock(Session* session, QWidget* parent)
       scope_(new QComboBox(this)),
       level_(new QComboBox(this)),
       search_(new QLineEdit(this)),
-      table_(new QTableView(this)) {
+      table_(new QTableView(this)),
+      body_(new QSplitter(this)),
+      details_(new LogDetails(session, this)) {
     scope_->addItems({tr("Of the selection"), tr("All lines")});
     scope_->setAccessibleName(tr("Which lines"));
     level_->addItems({tr("All levels"), tr("Info and above"), tr("Warnings and above"), tr("Errors")});
@@ -41,7 +59,10 @@ LogDock::LogDock(Session* session, QWidget* parent)
     build_table();
     build_head();
     stack_->addWidget(build_empty());
-    stack_->addWidget(table_);
+    body_->addWidget(table_);
+    body_->addWidget(details_);
+    body_->setChildrenCollapsible(false);
+    stack_->addWidget(body_);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -78,6 +99,8 @@ void LogDock::build_table() {
     table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);  // a hundred thousand rows are not measured
     table_->horizontalHeader()->setHighlightSections(false);
     table_->horizontalHeader()->setStretchLastSection(true);
+    table_->setItemDelegate(new DividedRows(table_));
+    connect(model_, &QAbstractItemModel::modelReset, this, &LogDock::show_details);
     connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, &LogDock::take_current);
     connect(table_, &QTableView::activated, this, &LogDock::centre_on);
 }
@@ -172,7 +195,7 @@ void LogDock::show_scope() {
     }
     scope_text_->setText(what);
     following_ = true;
-    model_->set_lines(capture, std::move(lines));
+    model_->set_lines(capture, std::move(lines), scope == LogScope::step || scope == LogScope::marked);
     following_ = false;
     model_->set_view(session_->range());
     show_state();
@@ -213,6 +236,7 @@ void LogDock::show_log() {
         table_->scrollTo(model_->index(row, 0), QAbstractItemView::PositionAtCenter);
     }
     following_ = false;
+    show_details();
 }
 
 void LogDock::take_current(const QModelIndex& current) {
@@ -220,6 +244,13 @@ void LogDock::take_current(const QModelIndex& current) {
     following_ = true;
     session_->select_log(model_->position(current.row()));
     following_ = false;
+    show_details();
+}
+
+void LogDock::show_details() {
+    const auto log = session_->selected_log();
+    const int row = log ? model_->row_of(*log) : -1;
+    details_->show_line(row < 0 ? std::nullopt : std::optional(model_->scoped(row)));
 }
 
 void LogDock::centre_on(const QModelIndex& index) {
@@ -317,15 +348,30 @@ void LogDock::act() {
 void LogDock::widen() { scope_->setCurrentIndex(all_lines); }
 
 void LogDock::fit_columns() {
-    const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
-    table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 6);
-    // As wide as the stamps of this log are precise; a look at the first lines tells.
-    table_->resizeColumnToContents(LogModel::time_column);
-    table_->setColumnWidth(LogModel::time_column, std::max(table_->columnWidth(LogModel::time_column), em * 8));
-    table_->setColumnWidth(LogModel::level_column, em * 7);
-    table_->setColumnWidth(LogModel::place_column, em * 7);
-    table_->setColumnWidth(LogModel::logger_column, em * 10);
-    table_->setColumnWidth(LogModel::method_column, em * 11);
+    const QFontMetrics font = table_->fontMetrics();
+    const int em = font.horizontalAdvance(QLatin1Char('m'));
+    table_->verticalHeader()->setDefaultSectionSize(font.height() + 6);
+    // As wide as what stands in them, so that the message has the rest; a look at the first lines tells.
+    for (const int column : {LogModel::time_column, LogModel::level_column, LogModel::place_column, LogModel::logger_column,
+                             LogModel::method_column}) {
+        table_->resizeColumnToContents(column);
+        table_->setColumnWidth(column, std::min(table_->columnWidth(column), em * 13));
+    }
+    // Where the dock is narrow the details say who wrote the line.
+    const bool narrow = width() < em * 100;
+    table_->setColumnHidden(LogModel::place_column, narrow);
+    table_->setColumnHidden(LogModel::logger_column, narrow);
+    const Qt::Orientation beside = width() < em * 70 ? Qt::Vertical : Qt::Horizontal;
+    if (body_->orientation() == beside && fitted_) return;  // as the person left it
+    body_->setOrientation(beside);
+    const int all = beside == Qt::Horizontal ? width() : height();
+    body_->setSizes({all * 6 / 10, all * 4 / 10});
+    fitted_ = isVisible();
+}
+
+void LogDock::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fit_columns();
 }
 
 void LogDock::changeEvent(QEvent* event) {

@@ -14,10 +14,13 @@ class QComboBox;
 class QLabel;
 class QLineEdit;
 class QPushButton;
+class QSplitter;
 class QStackedLayout;
 class QTableView;
 
 namespace faultline {
+
+class LogDetails;
 
 class LogDock : public QWidget {
     Q_OBJECT
@@ -32,7 +35,8 @@ public:
     [[nodiscard]] QPushButton* empty_action() const { return action_; }
     [[nodiscard]] QPushButton* empty_second_action() const { return second_; }
     [[nodiscard]] QString title() const { return title_; }
-    [[nodiscard]] QSize sizeHint() const override { return {900, 220}; }
+    [[nodiscard]] LogDetails* details() const { return details_; }
+    [[nodiscard]] QSize sizeHint() const override { return {900, 290}; }
 
 Q_SIGNALS:
     void title_changed(const QString& title);
@@ -40,6 +44,7 @@ Q_SIGNALS:
 
 protected:
     void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     enum class Nothing { none, capture, logs, scope, filter };  ///< why there is nothing to show
@@ -58,6 +63,7 @@ private:
     void take_current(const QModelIndex& current);
     void centre_on(const QModelIndex& index);
     void fit_columns();
+    void show_details();
     [[nodiscard]] TimeRange asked_range() const;
     [[nodiscard]] LogScope shown_scope() const;
 
@@ -73,10 +79,13 @@ private:
     QComboBox* level_;
     QLineEdit* search_;
     QTableView* table_;
+    QSplitter* body_;
+    LogDetails* details_;  ///< all of the chosen line, beside the table or, in a narrow dock, under it
     QTimer filter_timer_;
     QTimer follow_timer_;
     QString title_;
     Nothing nothing_ = Nothing::capture;
+    bool fitted_ = false;     ///< table and details have their first sizes
     bool following_ = false;  ///< the table is being moved to the session's line
 };
 

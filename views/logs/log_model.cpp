@@ -44,8 +44,9 @@ QString log_time_text(const LoadedCapture& capture, const LogLine& line) {
 
 LogModel::LogModel(QObject* parent) : QAbstractTableModel(parent) {}
 
-void LogModel::set_lines(const LoadedCapture* capture, std::vector<ScopedLine> lines) {
+void LogModel::set_lines(const LoadedCapture* capture, std::vector<ScopedLine> lines, bool grouped) {
     beginResetModel();
+    grouped_ = grouped;
     capture_ = capture;
     lines_ = std::move(lines);
     show_filtered();
@@ -136,6 +137,7 @@ QVariant LogModel::data(const QModelIndex& index, int role) const {
     switch (role) {
         case Qt::DisplayRole: return cell(row, index.column());
         case Qt::ToolTipRole: return tool_tip(row, index.column());
+        case kDividerRole: return grouped_ && row > 0 && scoped(row).method != scoped(row - 1).method;
         case Qt::DecorationRole:
             if (index.column() != time_column) return {};
             return view_mark(in_view(row));

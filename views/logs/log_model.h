@@ -13,11 +13,14 @@ namespace faultline {
 class LogModel : public QAbstractTableModel {
     Q_OBJECT
 public:
+    static constexpr int kDividerRole = Qt::UserRole;  ///< whether the row begins the lines that came by another method
     enum Columns { time_column, level_column, place_column, logger_column, method_column, text_column, column_count };
 
     explicit LogModel(QObject* parent = nullptr);
-    /// `capture` outlives the model's use of it; null empties the table. `lines` are positions in its logs.
-    void set_lines(const LoadedCapture* capture, std::vector<ScopedLine> lines);
+    /// `capture` outlives the model's use of it; null empties the table. `lines` are positions in its logs; `grouped` where those of one
+    /// method stand together.
+    void set_lines(const LoadedCapture* capture, std::vector<ScopedLine> lines, bool grouped = false);
+    [[nodiscard]] const ScopedLine& scoped(int row) const { return lines_[shown_[static_cast<std::size_t>(row)]]; }
     void set_filter(LogFilter filter);
     /// Lines inside are marked and stand in the usual colour; the others are quieter.
     void set_view(TimeRange view);
@@ -35,7 +38,6 @@ public:
     [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
 
 private:
-    [[nodiscard]] const ScopedLine& scoped(int row) const { return lines_[shown_[static_cast<std::size_t>(row)]]; }
     [[nodiscard]] const LogLine& line(int row) const { return capture_->logs[scoped(row).position]; }
     [[nodiscard]] QString cell(int row, int column) const;
     [[nodiscard]] QString tool_tip(int row, int column) const;
@@ -46,6 +48,7 @@ private:
     std::vector<std::uint32_t> shown_;  ///< positions in lines_
     LogFilter filter_;
     TimeRange view_;
+    bool grouped_ = false;
 };
 
 /// When a line was written: the wall clock where the capture knows it, in the precision of the line; else the time since zero.

@@ -26,9 +26,10 @@ void ids_first(std::vector<ScopedLine>& lines) {
 }  // namespace
 
 LogScope scope_of(const Session& session) {
-    if (session.marked()) return LogScope::marked;
+    if (session.mark_is_latest()) return LogScope::marked;
     if (session.selected_request()) return LogScope::request;
-    return session.selected_step() ? LogScope::step : LogScope::whole;
+    if (session.selected_step()) return LogScope::step;
+    return session.marked() ? LogScope::marked : LogScope::whole;
 }
 
 std::vector<ScopedLine> whole_log(const LoadedCapture& capture) {
@@ -99,7 +100,7 @@ std::optional<NearestLine> nearest_line(const LoadedCapture& capture, TimeRange 
 QString method_text(const LoadedCapture& capture, const ScopedLine& line) {
     const auto tr = [](const char* text) { return QCoreApplication::translate("LogModel", text); };
     switch (line.method) {
-        case AlignMethod::request: return tr("by id");
+        case AlignMethod::request: return tr("by request");
         case AlignMethod::time: return tr("by time ±%1").arg(duration_text(tolerance(capture, capture.logs[line.position])));
         case AlignMethod::none: break;
     }

@@ -21,11 +21,11 @@ struct ScopedLine {
 enum class LogScope : std::uint8_t {
     whole,    ///< every line, with its stored alignment to the nearest step
     request,  ///< lines that name the selected request
-    step,     ///< lines of the chosen step: by id first, then by time
-    marked,   ///< lines of the marked range: by id of the requests in it first, then by time
+    step,     ///< lines of the chosen step: by request first, then by time
+    marked,   ///< lines of the marked range: by request for those in it first, then by time
 };
 
-/// The narrowest thing that is selected: a marked range, a request, a step, else the whole log.
+/// What was chosen last: a marked range, else a request, a step, a mark made before, else the whole log.
 [[nodiscard]] LogScope scope_of(const Session& session);
 
 [[nodiscard]] std::vector<ScopedLine> whole_log(const LoadedCapture& capture);
@@ -44,7 +44,7 @@ struct NearestLine {
 };
 [[nodiscard]] std::optional<NearestLine> nearest_line(const LoadedCapture& capture, TimeRange range);
 
-/// "by id", "by time ±5.000 ms", or an en dash.
+/// "by request", "by time ±5.000 ms" (the words of the command line), or an en dash.
 [[nodiscard]] QString method_text(const LoadedCapture& capture, const ScopedLine& line);
 
 }  // namespace faultline

@@ -16,6 +16,7 @@
 
 #include "views/empty_label.h"
 #include "views/format.h"
+#include "views/palette.h"
 
 namespace faultline {
 
@@ -166,22 +167,31 @@ void StepList::size_columns() {
     const int figures = font.horizontalAdvance(QStringLiteral("888.8 ms")) + 24;
     for (const int column : {StepTableModel::duration_column, StepTableModel::expected_column})
         table_->setColumnWidth(column, std::max(figures, font.horizontalAdvance(tr("Expected")) + 20));
-    // Room for the sort mark beside the word.
-    table_->setColumnWidth(StepTableModel::ratio_column, font.horizontalAdvance(tr("Ratio")) + 34);
+    // Room for the sort mark beside the word, and for the words where a step has no ratio.
+    int ratio = font.horizontalAdvance(tr("Ratio")) + 44;
+    const bool without = std::any_of(session_->capture()->verdicts.begin(), session_->capture()->verdicts.end(),
+                                     [](const StepVerdict& v) { return !v.ratio && !v.outlier; });
+    if (without) ratio = std::max(ratio, font.horizontalAdvance(StepTableModel::tr("not judged")) + 22);
+    table_->setColumnWidth(StepTableModel::ratio_column, ratio);
     fitting_ = false;
 }
 
 void StepList::fit_columns() {
     if (columns_by_hand_) return;
-    // The name takes what the next columns leave of the width; the others are one scroll away.
+    // The name takes what the next columns leave of the width, and never less than number and phase; the others are one scroll away.
     const QHeaderView* header = table_->horizontalHeader();
     const auto size = [header](int column) { return header->sectionSize(column); };
     const int rest = size(StepTableModel::duration_column) +
                      (model_->judged() ? size(StepTableModel::ratio_column) + size(StepTableModel::expected_column)
                                        : size(StepTableModel::busy_column) + size(StepTableModel::phase_column));
     const int room = width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, table_) - 6;
+    QFont bold = table_->font();
+    bold.setBold(true);
+    const int least = QFontMetrics(bold).horizontalAdvance(QString::number(model_->rowCount()) + QStringLiteral(" · ") +
+                                                           phase_text(StepPhase::prefill)) +
+                      table_->iconSize().width() + 24;
     fitting_ = true;
-    table_->setColumnWidth(StepTableModel::step_column, std::clamp(room - rest, table_->fontMetrics().averageCharWidth() * 18, 420));
+    table_->setColumnWidth(StepTableModel::step_column, std::max(least, std::min(room - rest, 420)));
     fitting_ = false;
 }
 
@@ -233,18 +243,17 @@ std::optional<StepId> StepList::worst() const {
     return order.empty() ? std::nullopt : std::optional(capture->steps[order.front()].id);
 }
 
-bool StepList::choose_outlier(int direction) {
+StepList::OutlierChoice StepList::choose_outlier(int direction) {
     const LoadedCapture* capture = session_->capture();
-    if (capture == nullptr) return false;
+    if (capture == nullptr) return OutlierChoice::none;
     const std::vector<std::size_t> order = outliers_worst_first(*capture);
-    if (order.empty()) return false;
+    if (order.empty()) return OutlierChoice::none;
     const auto at = std::find_if(order.begin(), order.end(),
                                  [&](std::size_t i) { return session_->selected_step() == std::optional(capture->steps[i].id); });
-    const auto last = static_cast<std::ptrdiff_t>(order.size()) - 1;
-    const std::ptrdiff_t next =
-        at == order.end() ? (direction > 0 ? 0 : last) : std::clamp<std::ptrdiff_t>(at - order.begin() + direction, 0, last);
-    session_->select_step(capture->steps[order[static_cast<std::size_t>(next)]].id);
-    return true;
+    const auto count = static_cast<std::ptrdiff_t>(order.size());
+    const std::ptrdiff_t next = at == order.end() ? (direction > 0 ? 0 : count - 1) : at - order.begin() + direction;
+    session_->select_step(capture->steps[order[static_cast<std::size_t>((next + count) % count)]].id);
+    return next < 0 || next >= count ? OutlierChoice::wrapped : OutlierChoice::chosen;
 }
 
 }  // namespace faultline

@@ -34,6 +34,7 @@ private:
 class StepList : public QWidget {
     Q_OBJECT
 public:
+    enum class OutlierChoice { none, chosen, wrapped };
     explicit StepList(Session* session, QWidget* parent = nullptr);
     [[nodiscard]] StepTableModel* model() const { return model_; }
     [[nodiscard]] QTableView* table() const { return table_; }
@@ -44,8 +45,8 @@ public:
 public Q_SLOTS:
     /// Chooses the next (+1) or previous (-1) step in the order shown.
     void choose_neighbour(int direction);
-    /// Chooses the next worse (-1) or less bad (+1) outlier; the worst where none is chosen. False where there is none.
-    bool choose_outlier(int direction);
+    /// Chooses the next worse (-1) or less bad (+1) outlier; the worst where none is chosen. Beyond the last it begins again.
+    OutlierChoice choose_outlier(int direction);
     /// The worst outlier; empty where none is.
     [[nodiscard]] std::optional<StepId> worst() const;
 

@@ -139,7 +139,9 @@ QString StepTableModel::cell(std::size_t row, int column) const {
     const StepVerdict* judged = verdict(row);
     const QString nothing(QChar(0x2013));
     switch (column) {
-        case ratio_column: return judged == nullptr ? nothing : ratio_text(judged->ratio);
+        case ratio_column:
+            if (judged == nullptr || capture_->steps[row].kind == StepKind::stall) return nothing;
+            return judged->ratio || judged->outlier ? ratio_text(judged->ratio) : tr("not judged");
         case expected_column: return judged == nullptr || !judged->expected_ns ? nothing : duration_text(*judged->expected_ns);
         case reasons_column: return judged == nullptr ? QString() : reasons_text(judged->reasons);
         case bound_column: return judged == nullptr || judged->bound == StepBound::unknown ? nothing : bound_text(judged->bound);
@@ -202,6 +204,10 @@ QVariant StepTableModel::tool_tip(std::size_t row, int column) const {
         case ratio_column:
         case expected_column:
             if (judged == nullptr) return tr("This capture was not judged.");
+            if (!judged->ratio && step.kind == StepKind::step) {
+                const QString rule = QString::fromStdString(judged->rule);
+                return rule.isEmpty() ? tr("Nothing to compare it with was found.") : tr("Nothing to compare it with: %1").arg(rule);
+            }
             return tr("Duration over what is expected of a step of this instance, phase and number of tokens. Rule: %1")
                 .arg(QString::fromStdString(judged->rule));
         case reasons_column: return judged == nullptr ? QVariant() : QString::fromStdString(judged->sentence);

@@ -96,7 +96,7 @@ void TimelinePainter::paint_gutter(Frame& frame, const Row& row) {
     const bool heading = row.kind == RowKind::process || row.kind == RowKind::layer;
     const int y0 = frame.top(row);
     const int y1 = frame.bottom(row);
-    const int right = heading ? frame.canvas.width - frame.px(8) : frame.gutter - frame.px(6);
+    const int right = row.kind == RowKind::process ? frame.canvas.width - frame.px(8) : frame.gutter - frame.px(6);
     const int index = static_cast<int>(&row - frame.layout.rows().data());
     const bool current = index == frame.view.current_row && frame.view.focus;
     if (current) {

@@ -107,8 +107,17 @@ void TimelinePainter::paint_request_marks(Frame& frame, const RequestBar& bar, P
         outline(frame.content, {rect.x0 - 1, rect.y0 - 1, rect.x1 + 1, rect.y1 + 1}, frame.colours.selected.rgb(),
                 std::max(2, frame.px(2)));
     }
-    const int left = std::max(rect.x0, frame.gutter) + frame.px(3);
-    const int room = std::min(rect.x1, frame.canvas.width) - left - frame.px(6);
+    int left = std::max(rect.x0, frame.gutter) + frame.px(3);
+    int room = std::min(rect.x1, frame.canvas.width) - left - frame.px(6);
+    if (bar.first_token) {  // the name stands on the roomier side of the marker and never over it
+        const int before = frame.x(*bar.first_token) - frame.px(6) - left;
+        const int after = frame.x(*bar.first_token) + frame.px(7);
+        if (before >= 0 && before < room) {
+            const int beyond = left + room - after;
+            room = std::max(before, beyond);
+            if (beyond > before) left = after;
+        }
+    }
     if (room < frame.px(34)) return;
     QString name = QString::fromStdString(request.name);
     if (request.aborted) name += QStringLiteral(" × ") + QCoreApplication::translate("Timeline", "aborted");

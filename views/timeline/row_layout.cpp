@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <QCoreApplication>
 #include <QFileInfo>
+#include <QLocale>
 #include <algorithm>
 
 #include "views/format.h"
@@ -279,6 +280,9 @@ void RowWriter::counters(const ProcessRows& rows) {
             row.track = &track->track;
             row.lane = &lane;
             row.title = track->track.name.empty() ? tr("counter") : text_of(track->track.name);
+            if (lane.values.empty()) continue;
+            const auto [least, most] = std::minmax_element(lane.values.begin(), lane.values.end());
+            row.detail = QStringLiteral("%1 … %2").arg(QLocale().toString(*least, 'g', 4), QLocale().toString(*most, 'g', 4));
         }
     }
 }

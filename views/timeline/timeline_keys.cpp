@@ -148,12 +148,12 @@ bool TimelineWidget::key_selection(const QKeyEvent& event) {
         case Qt::Key_Escape:
             if (drag_ != Drag::none)
                 end_drag({-1, -1});
+            else if (session_.marked())
+                session_.set_marked(std::nullopt);
             else if (session_.selected_span() || session_.selected_step() || session_.selected_request())
                 session_.select_span(std::nullopt);
             else if (session_.selected_log())
                 session_.select_log(std::nullopt);
-            else if (session_.marked())
-                session_.set_marked(std::nullopt);
             else
                 return false;
             return true;
