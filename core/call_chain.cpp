@@ -203,15 +203,22 @@ private:
     std::vector<MainLane> main_lanes_;
 };
 
+tl::unexpected<Error> no_step(const CaptureReader& capture, StepId step) {
+    const auto stalls = capture.stalls();
+    const bool stall = stalls && std::any_of(stalls->begin(), stalls->end(), [&](const Step& s) { return s.id == step; });
+    if (stall)
+        return fail(ErrorCode::wrong_usage, fmt::format("{} is a stall, a time in which no step ran, and has no chain", index_of(step)),
+                    "Ask `faultline diagnose` and `faultline bubbles` about it");
+    return fail(ErrorCode::wrong_usage, fmt::format("the capture has no step {}", index_of(step)), "`faultline steps CAPTURE` lists those it has");
+}
+
 }  // namespace
 
 Result<CallChain> step_chain(const CaptureReader& capture, const LayerRules& layers, StepId step, ChainOptions options) {
     auto steps = capture.steps();
     if (!steps) return tl::unexpected<Error>(steps.error());
     const auto found = std::find_if(steps->begin(), steps->end(), [&](const Step& s) { return s.id == step; });
-    if (found == steps->end())
-        return fail(ErrorCode::wrong_usage, fmt::format("the capture has no step {}", index_of(step)),
-                    "`faultline query CAPTURE \"SELECT id, name FROM steps\"` lists those it has");
+    if (found == steps->end()) return no_step(capture, step);
     return StepTree(capture, layers, std::move(*found), options).build();
 }
 

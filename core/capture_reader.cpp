@@ -97,6 +97,19 @@ Result<void> CaptureReader::State::load() {
     });
     if (!read) return read;
     if (!in_order) return tl::unexpected<Error>(damaged(path));
+    const bool traced = std::any_of(tracks.begin(), tracks.end(),
+                                    [](const Track& t) { return t.kind == TrackKind::host || t.kind == TrackKind::device; });
+    if (!traced) {  // a log: its messages are what there is to cover
+        read = sql::for_rows(db,
+                             "SELECT min(l.time_ns + s.clock_offset_ns), max(l.time_ns + l.resolution_ns + s.clock_offset_ns) FROM main.log l"
+                             " JOIN main.source s ON s.id = l.source AND s.complete = 1",
+                             [&](const sql::Statement& row) {
+                                 if (row.is_null(0)) return;
+                                 const TimeRange here{row.integer(0), row.integer(1)};
+                                 extent = tracks.empty() ? here : TimeRange{std::min(extent.start, here.start), std::max(extent.end, here.end)};
+                             });
+        if (!read) return read;
+    }
     read = sql::for_rows(db, "SELECT zero_wall_ns FROM main.capture", [&](const sql::Statement& row) { zero_wall = row.optional_integer(0); });
     if (!read) return read;
     Result<sql::Statement> statement = db.prepare("SELECT data FROM main.span_column WHERE chunk = ? AND column = ?");

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/columns.h"
@@ -63,7 +64,7 @@ public:
     [[nodiscard]] std::string_view name(NameId id) const noexcept;  ///< empty for unknown ids
     [[nodiscard]] std::uint32_t name_count() const noexcept;
     [[nodiscard]] std::optional<std::int64_t> zero_wall_ns() const noexcept;
-    [[nodiscard]] TimeRange extent() const noexcept;  ///< of all tracks, capture time
+    [[nodiscard]] TimeRange extent() const noexcept;  ///< of all tracks, capture time; of the log messages too where no trace is in the capture
 
     [[nodiscard]] const std::vector<Chunk>& chunks(TrackId track) const noexcept;
     /// One column of one chunk; every value kNull where the chunk has no such column. Start comes in capture time.
@@ -80,7 +81,8 @@ public:
     /// Whether requests, alignments, verdicts and bubbles belong to the sources that are in the file.
     [[nodiscard]] bool analysed() const;
     [[nodiscard]] Result<std::vector<LogLine>> logs() const;  ///< by time, those without a time first
-    [[nodiscard]] Result<std::uint64_t> log_count() const;
+    /// Messages by level, the worst first; an empty level is "none".
+    [[nodiscard]] Result<std::vector<std::pair<std::string, std::uint64_t>>> log_levels() const;
     [[nodiscard]] Result<std::vector<RequestMention>> mentions() const;
     [[nodiscard]] Result<std::vector<StackSample>> stack_samples() const;  ///< by time, those without a time first
     [[nodiscard]] Result<std::vector<Request>> requests() const;           ///< by id

@@ -103,13 +103,6 @@ Result<std::vector<LogLine>> CaptureReader::logs() const {
     return all;
 }
 
-Result<std::uint64_t> CaptureReader::log_count() const {
-    const Result<std::int64_t> count =
-        state_->db.integer("SELECT count(*) FROM main.log l JOIN main.source s ON s.id = l.source AND s.complete = 1");
-    if (!count) return tl::unexpected<Error>(count.error());
-    return static_cast<std::uint64_t>(*count);
-}
-
 Result<std::vector<RequestMention>> CaptureReader::mentions() const {
     std::vector<RequestMention> all;
     Result<void> read = sql::for_rows(
@@ -162,5 +155,17 @@ Result<std::vector<StackSample>> CaptureReader::stack_samples() const {
 
 Result<std::vector<Request>> CaptureReader::requests() const { return read_requests(state_->db); }
 Result<CaptureAnalysis> CaptureReader::analysis() const { return read_analysis(state_->db); }
+
+Result<std::vector<std::pair<std::string, std::uint64_t>>> CaptureReader::log_levels() const {
+    std::vector<std::pair<std::string, std::uint64_t>> all;
+    Result<void> read = sql::for_rows(state_->db,
+                                      "SELECT l.level, count(*) FROM main.log l JOIN main.source s ON s.id = l.source AND s.complete = 1"
+                                      " GROUP BY 1 ORDER BY instr('CRITICAL ERROR WARNING INFO DEBUG', l.level), 1",
+                                      [&](const sql::Statement& row) {
+                                          all.emplace_back(row.text(0), static_cast<std::uint64_t>(row.integer(1)));
+                                      });
+    if (!read) return tl::unexpected<Error>(read.error());
+    return all;
+}
 
 }  // namespace faultline

@@ -28,6 +28,7 @@ std::optional<TimeRange> traced(const CaptureReader& capture) {
 /// For a person: 3 h 12 min, 4 min 2 s, 1.5 s.
 std::string span_words(TimeNs length) {
     constexpr TimeNs kSecond = 1'000'000'000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
+    if (length >= 48 * kHour) return fmt::format("{} days", length / (24 * kHour));
     if (length >= kHour) return fmt::format("{} h {} min", length / kHour, length % kHour / kMinute);
     if (length >= kMinute) return fmt::format("{} min {} s", length / kMinute, length % kMinute / kSecond);
     return fmt::format("{:.3g} s", static_cast<double>(length) / static_cast<double>(kSecond));
@@ -53,7 +54,7 @@ void judge_overlap(const std::vector<LogLine>& logs, TimeRange trace, const Alig
     findings.push_back(
         {"logs.no-overlap", Severity::warning,
          fmt::format("No log line was written while the traces were recorded: the nearest lies {} {} them. If the log belongs to "
-                     "them, its clock or zone differs: import it again with --time-zone ZONE or --clock-offset-ns N.",
+                     "them, its clock or zone differs: import the traces, then append the log with --time-zone ZONE or --clock-offset-ns N.",
                      span_words(*nearest), before ? "before" : "after")});
 }
 
@@ -95,6 +96,41 @@ void judge_requests(const std::vector<Request>& requests, const std::vector<Step
                          requests.size(), requests.size() == 1 ? "request is" : "requests are")});
 }
 
+/// Times of a request that cannot be: the clocks of the sources they come from do not agree.
+void judge_clocks(const std::vector<Request>& requests, std::vector<HealthFinding>& findings) {
+    std::size_t wrong = 0;
+    TimeNs most = 0;
+    const auto check = [&](const std::optional<TimeNs>& first, const std::optional<TimeNs>& second) {
+        if (!first || !second || *second >= *first) return false;
+        most = std::max(most, *first - *second);
+        return true;
+    };
+    for (const Request& r : requests) wrong += check(r.arrival, r.first_token) || check(r.first_token, r.end) || check(r.arrival, r.end);
+    if (wrong == 0) return;
+    findings.push_back(
+        {"clocks.differ", Severity::warning,
+         fmt::format("{} of {} requests have their first token before their arrival or their end before their first token: the clocks of the "
+                     "log and of the trace differ by {} or more, and TTFT and TPOT are off by that. Append the log again to a capture of the "
+                     "traces with --clock-offset-ns N.",
+                     wrong, requests.size(), span_words(most))});
+}
+
+/// The same file twice counts everything in it twice.
+void judge_sources(const std::vector<Source>& sources, std::vector<HealthFinding>& findings) {
+    const auto name = [](const Source& s) { return std::filesystem::path(s.path).filename().string(); };
+    for (std::size_t b = 0; b < sources.size(); ++b)
+        for (std::size_t a = 0; a < b; ++a) {
+            const Source &x = sources[a], &y = sources[b];
+            if (x.format != y.format || x.bytes != y.bytes || x.events != y.events || x.rank != y.rank || x.bytes == 0 || name(x) != name(y))
+                continue;
+            findings.push_back({"source.twice", Severity::warning,
+                                fmt::format("{} seems to be in the capture twice (sources {} and {}): what it holds is counted and shown twice. "
+                                            "Import the sources into a new capture, each once.",
+                                            name(y), index_of(x.id), index_of(y.id))});
+            break;
+        }
+}
+
 std::vector<HealthFinding> capture_findings(const CaptureReader& capture, const std::vector<LogLine>& logs, const std::vector<Step>& steps,
                                             const std::vector<Request>& requests) {
     std::vector<HealthFinding> findings;
@@ -106,6 +142,8 @@ std::vector<HealthFinding> capture_findings(const CaptureReader& capture, const 
     if (!logs.empty() && trace) judge_overlap(logs, *trace, alignment_options(capture.sources()), findings);
     if (!logs.empty() && !steps.empty()) judge_resolution(logs, steps, findings);
     judge_requests(requests, steps, logs, findings);
+    judge_clocks(requests, findings);
+    judge_sources(capture.sources(), findings);
     return findings;
 }
 

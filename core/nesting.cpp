@@ -140,14 +140,19 @@ public:
     }
 
 private:
+    static constexpr std::size_t kMostDepth = 2'000;  ///< what is deeper cannot be drawn, and readers refuse it
+
     void place(std::uint32_t i) {
         auto& main = stacks_.front();
         drop_ended(main, t_.starts[i]);
-        if (main.empty() || (!flat_ && t_.end(i) <= t_.end(main.back()))) {
+        if (main.empty() || (!flat_ && t_.end(i) <= t_.end(main.back()) && main.size() < kMostDepth)) {
             put(i, 0);
             return;
         }
-        if (!flat_ && clip(i, main)) {
+        if (main.size() >= kMostDepth)
+            ledger_.note("span.deep", "More than 2,000 spans enclose a span: ranges that are never closed do that; it lies on a lane of its own",
+                         place_of(i));
+        if (!flat_ && main.size() < kMostDepth && clip(i, main)) {
             put(i, 0);
             return;
         }
@@ -166,7 +171,7 @@ private:
         for (std::size_t lane = 1; lane < std::min(stacks_.size(), kSearched) && !flat_; ++lane) {
             auto& stack = stacks_[lane];
             drop_ended(stack, t_.starts[i]);
-            if (stack.empty() || t_.end(i) > t_.end(stack.back())) continue;
+            if (stack.empty() || t_.end(i) > t_.end(stack.back()) || stack.size() >= kMostDepth) continue;
             if (best == stacks_.size() || t_.starts[stack.back()] > t_.starts[stacks_[best].back()]) best = lane;
         }
         if (best < stacks_.size()) return best;

@@ -1,6 +1,8 @@
 // The places of a source that name requests.
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <unordered_set>
 
 #include "core/requests.h"
 
@@ -94,8 +96,10 @@ public:
 private:
     /// `said`: what the name of the span has given already.
     void add(const TrackBuffer& t, std::uint32_t i, const RequestText& text, const RequestText* said = nullptr) {
+        std::unordered_set<std::string_view> known;
+        if (said) known.insert(said->ids.begin(), said->ids.end());
         for (const std::string& id : text.ids) {
-            if (said && std::find(said->ids.begin(), said->ids.end(), id) != said->ids.end()) continue;
+            if (known.contains(id)) continue;
             RequestMention m = mention_of(text, id);
             const std::int64_t step = t.get(i, Column::step);
             if (step != kNull) m.step = StepId{step};

@@ -52,30 +52,27 @@ public:
         summary_.capture = request.capture;
     }
 
-    Result<void> import_file(const InputFile& input) {
+    /// Finds out what an input is; it is read later.
+    Result<void> plan(const InputFile& input) {
         Result<std::unique_ptr<SourceFile>> file = SourceFile::open(input.path);
         if (!file) return tl::unexpected<Error>(file.error());
-        if (input.is_log) return defer({std::move(*file), &service_log_importer(), {}});
+        if (input.is_log) return keep({std::move(*file), &service_log_importer(), {}});
         const Result<std::string_view> head = (*file)->head(progress_.stop);
         if (!head) return tl::unexpected<Error>(head.error());
         const std::string called = input.path == "-" ? "standard input" : input.path;
         const Result<const Importer*> importer = choose_importer(*head, (*file)->name(), called);
         if (!importer) return input.from_folder ? skip(input, importer.error()) : Result<void>(tl::unexpected<Error>(importer.error()));
-        if ((*importer)->info().after_traces) return defer({std::move(*file), *importer, {}});
-        return read_source(**file, **importer);
+        return keep({std::move(*file), *importer, {}});
     }
 
-    /// What waits for the traces.
-    Result<void> import_deferred() {
-        for (Deferred& d : deferred_) {
-            if (!d.file) {
-                Result<std::unique_ptr<SourceFile>> file = SourceFile::open(d.path);
-                if (!file) return tl::unexpected<Error>(file.error());
-                d.file = std::move(*file);
-            }
-            if (Result<void> ok = read_source(*d.file, *d.importer); !ok) return ok;
-            d.file.reset();
-        }
+    /// The traces, then what is placed by comparing with them.
+    Result<void> read_all() {
+        const bool both = !traces_.empty() && !logs_.empty();
+        for (Planned& trace : traces_)
+            // Traces and logs that come together are shifted against each other, or the offset would change nothing.
+            if (Result<void> ok = read(trace, both ? 0 : request_.clock_offset_ns); !ok) return ok;
+        for (Planned& log : logs_)
+            if (Result<void> ok = read(log, request_.clock_offset_ns); !ok) return ok;
         return {};
     }
 
@@ -106,17 +103,28 @@ public:
     ImportSummary& summary() noexcept { return summary_; }
 
 private:
-    struct Deferred {
+    struct Planned {
         std::unique_ptr<SourceFile> file;  ///< kept open only where it cannot be opened again
         const Importer* importer = nullptr;
         std::string path;
     };
 
-    Result<void> defer(Deferred d) {
-        d.path = d.file->path();
-        if (d.path != "-") d.file.reset();
-        deferred_.push_back(std::move(d));
+    Result<void> keep(Planned planned) {
+        planned.path = planned.file->path();
+        if (planned.path != "-") planned.file.reset();
+        (planned.importer->info().after_traces ? logs_ : traces_).push_back(std::move(planned));
         return {};
+    }
+
+    Result<void> read(Planned& planned, std::int64_t shift_ns) {
+        if (!planned.file) {
+            Result<std::unique_ptr<SourceFile>> file = SourceFile::open(planned.path);
+            if (!file) return tl::unexpected<Error>(file.error());
+            planned.file = std::move(*file);
+        }
+        const Result<void> done = read_source(*planned.file, *planned.importer, shift_ns);
+        planned.file.reset();
+        return done;
     }
 
     /// A folder of a run holds files of other kinds too (logs, notes): they are named, not fatal.
@@ -126,7 +134,7 @@ private:
         return {};
     }
 
-    Result<void> read_source(SourceFile& file, const Importer& importer) {
+    Result<void> read_source(SourceFile& file, const Importer& importer, std::int64_t shift_ns) {
         SourceBuilder source = writer_.begin_source();
         ImportLedger ledger;
         source.source.path = file.path();
@@ -134,7 +142,7 @@ private:
         source.context = writer_.context();
         source.context.time_zone = request_.time_zone;
         source.context.modified_wall_ns = modified_wall_ns(file.path());
-        source.clock_shift_ns = request_.clock_offset_ns;
+        source.clock_shift_ns = shift_ns;
         if (Result<void> ok = importer.read(file, source, ledger, progress_); !ok) return ok;
         source.source.bytes = file.bytes_read();
         if (request_.assign_rank) {
@@ -158,7 +166,7 @@ private:
     const BuildRules& rules_;
     const Progress& progress_;
     ImportSummary summary_;
-    std::vector<Deferred> deferred_;
+    std::vector<Planned> traces_, logs_;
     std::size_t skipped_ = 0;
     std::string first_skipped_;
 };
@@ -167,6 +175,12 @@ private:
 
 Result<ImportSummary> import_capture(const ImportRequest& request, const BuildRules& rules, const Progress& progress) {
     const auto begin = std::chrono::steady_clock::now();
+    constexpr std::int64_t kMostOffset = std::int64_t{1} << 61;  // 73 years: with real times nothing overflows
+    if (request.clock_offset_ns > kMostOffset || request.clock_offset_ns < -kMostOffset)
+        return fail(ErrorCode::wrong_usage, fmt::format("an offset of {} ns is more than a lifetime", request.clock_offset_ns),
+                    "Give --clock-offset-ns in nanoseconds, e.g. 2500000000 for 2.5 s");
+    if (request.capture == "-")
+        return fail(ErrorCode::wrong_usage, "a capture cannot be written to standard output", "Give the name of a file that ends in .faultline");
     const Result<std::vector<InputFile>> inputs = list_inputs(request.inputs, request.logs);
     if (!inputs) return tl::unexpected<Error>(inputs.error());
     Result<std::unique_ptr<CaptureWriter>> writer =
@@ -174,8 +188,8 @@ Result<ImportSummary> import_capture(const ImportRequest& request, const BuildRu
     if (!writer) return tl::unexpected<Error>(writer.error());
     CaptureImport import(request, **writer, rules, progress);
     for (const InputFile& input : *inputs)
-        if (Result<void> ok = import.import_file(input); !ok) return tl::unexpected<Error>(ok.error());
-    if (Result<void> ok = import.import_deferred(); !ok) return tl::unexpected<Error>(ok.error());
+        if (Result<void> ok = import.plan(input); !ok) return tl::unexpected<Error>(ok.error());
+    if (Result<void> ok = import.read_all(); !ok) return tl::unexpected<Error>(ok.error());
     if (Result<void> ok = import.check_found(); !ok) return tl::unexpected<Error>(ok.error());
     if (progress.stopped()) return fail(ErrorCode::cancelled, "the import was cancelled", "Nothing was written");
     if (Result<void> ok = import.derive(); !ok) return tl::unexpected<Error>(ok.error());

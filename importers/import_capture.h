@@ -19,7 +19,7 @@ struct ImportRequest {
     std::string capture;              ///< the file to write
     bool append = false;
     std::optional<std::int64_t> assign_rank;
-    std::int64_t clock_offset_ns = 0;  ///< added to all times of these inputs
+    std::int64_t clock_offset_ns = 0;  ///< added to all times of these inputs; of logs alone where traces and logs come together
     std::string time_zone;             ///< of stamps without one: "+08:00", "UTC" or a name of the tz database; empty: found out
 };
 

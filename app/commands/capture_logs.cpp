@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/request_projection.h"
@@ -14,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kShownText = 160;  ///< of a message, in a table; --json has all of it
+constexpr std::size_t kShownText = 160;  ///< of a message, on a terminal; elsewhere all of it stands there
 
 template <class T>
 Result<void> take(Result<T> from, T& into) {
@@ -61,9 +62,26 @@ Result<CaptureLogs> read_capture_logs(const CaptureReader& capture) {
 }
 
 std::vector<ShownLine> all_lines(const CaptureLogs& logs) {
+    std::vector<const LogLine*> written;  // in the order of their sources
+    for (const LogLine& line : logs.lines) written.push_back(&line);
+    std::sort(written.begin(), written.end(), [](const LogLine* a, const LogLine* b) { return a->id < b->id; });
+    std::vector<std::pair<TimeNs, const LogLine*>> placed;
+    constexpr TimeNs kNever = std::numeric_limits<TimeNs>::min();
+    TimeNs last = kNever;
+    SourceId source{};
+    for (auto at = written.begin(); at != written.end(); ++at) {
+        if ((*at)->source != source) last = kNever;
+        source = (*at)->source;
+        last = (*at)->time.value_or(last);
+        if (last == kNever)  // the first lines of a file: before the first that has a time
+            for (auto next = at; next != written.end() && (*next)->source == source && last == kNever; ++next)
+                last = (*next)->time.value_or(kNever);
+        placed.emplace_back(last, *at);
+    }
+    std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<ShownLine> all;
-    all.reserve(logs.lines.size());
-    for (const LogLine& line : logs.lines) all.push_back({&line, line.step, line.method, line.distance_ns});
+    all.reserve(placed.size());
+    for (const auto& [time, line] : placed) all.push_back({line, line->step, line->method, line->distance_ns});
     return all;
 }
 
@@ -90,7 +108,7 @@ Result<const Step*> step_by_id(const CaptureLogs& logs, std::int64_t id) {
     const auto found = std::find_if(logs.steps.begin(), logs.steps.end(), [&](const Step& s) { return index_of(s.id) == id; });
     if (found != logs.steps.end()) return &*found;
     return fail(ErrorCode::wrong_usage, fmt::format("the capture has no step {}", id),
-                "`faultline query CAPTURE \"SELECT id, name FROM steps\"` lists those it has");
+                "`faultline steps CAPTURE` lists those it has");
 }
 
 Result<std::optional<std::size_t>> asked_request(const CaptureLogs& logs, const std::optional<std::string>& id) {
@@ -121,12 +139,12 @@ Json json_of(const std::vector<ShownLine>& lines) {
     return rows;
 }
 
-std::string table_of(const std::vector<ShownLine>& lines, std::size_t indent) {
+std::string table_of(const std::vector<ShownLine>& lines, MessageText text, std::size_t indent) {
     std::vector<std::vector<std::string>> rows{{"time", "level", "step", "belongs by", "request", "text"}};
     for (const ShownLine& shown : lines)
         rows.push_back({shown.line->time ? time_text(*shown.line->time) : "-", shown.line->level.empty() ? "-" : shown.line->level,
                         shown.step ? fmt::format("{}", index_of(*shown.step)) : "-", method_text(shown),
-                        shown.line->request.empty() ? "-" : shown.line->request, cut_text(shown.line->text)});
+                        shown.line->request.empty() ? "-" : shown.line->request, text == MessageText::cut ? cut_text(shown.line->text) : shown.line->text});
     std::string table = aligned_table(rows, {true, false, true});
     if (indent == 0) return table;
     std::string out;

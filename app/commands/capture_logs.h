@@ -29,6 +29,7 @@ struct ShownLine {
     AlignMethod method = AlignMethod::none;
     std::optional<TimeNs> distance_ns;
 };
+/// By time; a line without one stands where it was written, behind the one before it.
 [[nodiscard]] std::vector<ShownLine> all_lines(const CaptureLogs& logs);
 [[nodiscard]] std::vector<ShownLine> lines_of(const CaptureLogs& logs, const Step& step, std::optional<std::size_t> request);
 [[nodiscard]] std::vector<ShownLine> lines_of(const CaptureLogs& logs, std::size_t request);
@@ -40,7 +41,8 @@ struct ShownLine {
 
 /// As CONTRACT.md describes `logs`.
 [[nodiscard]] nlohmann::ordered_json json_of(const std::vector<ShownLine>& lines);
-/// A table for a person; `indent` blanks before each line.
-[[nodiscard]] std::string table_of(const std::vector<ShownLine>& lines, std::size_t indent = 0);
+/// A table for a person; `indent` blanks before each line. Messages are cut to what fits a line, unless all of them is wanted.
+enum class MessageText { cut, whole };
+[[nodiscard]] std::string table_of(const std::vector<ShownLine>& lines, MessageText text, std::size_t indent = 0);
 
 }  // namespace faultline

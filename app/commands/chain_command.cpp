@@ -105,7 +105,7 @@ void describe(const CommandIo& io, const CaptureReader& capture, const ShownChai
                                    layer.empty() ? kind_name(node.kind) : layer, node.start, duration_text(node.duration), where));
     }
     if (!shown.logs.empty())
-        print_text(io, fmt::format("{} log {}\n{}", shown.logs.size(), shown.logs.size() == 1 ? "line" : "lines", table_of(shown.logs, 2)));
+        print_text(io, fmt::format("{} log {}\n{}", shown.logs.size(), shown.logs.size() == 1 ? "line" : "lines", table_of(shown.logs, MessageText::cut, 2)));
 }
 
 Result<ShownChain> read_chain(const CaptureReader& capture, const ChainCommandOptions& options) {
@@ -147,7 +147,7 @@ void add_chain_command(CLI::App& program, CommandAction& action) {
         program.add_subcommand("chain", "The call-chain tree of a step: ranges, operators, calls and the device work under them");
     const auto options = std::make_shared<ChainCommandOptions>();
     command->add_option("CAPTURE", options->capture, "A .faultline file")->required();
-    command->add_option("--step", options->step, "The id of the step (see: query CAPTURE \"SELECT id, name FROM steps\")")
+    command->add_option("--step", options->step, "The id of the step (see: steps CAPTURE)")
         ->type_name("ID")
         ->check(check_whole_number)
         ->required();

@@ -130,6 +130,11 @@ std::string check_whole_number(const std::string& text) {
 
 std::string time_text(TimeNs time) { return fmt::format("{:.6f} s", static_cast<double>(time) / 1e9); }
 
+std::string check_signed_number(const std::string& text) {
+    const std::string digits = text.starts_with('-') || text.starts_with('+') ? text.substr(1) : text;
+    return check_whole_number(digits).empty() ? std::string() : fmt::format("must be a whole number of nanoseconds, not \"{}\"", text);
+}
+
 std::string aligned_table(const std::vector<std::vector<std::string>>& given, const std::vector<bool>& right) {
     std::vector<std::vector<std::string>> rows = given;
     for (auto& row : rows)

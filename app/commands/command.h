@@ -27,6 +27,7 @@ struct CommandIo {
     std::FILE* out = stdout;
     std::FILE* err = stderr;
     bool err_is_terminal = false;
+    bool out_is_terminal = false;
     std::stop_token stop;  ///< requested by SIGINT and SIGTERM
 };
 
@@ -77,6 +78,9 @@ void print_json(const CommandIo& io, const nlohmann::ordered_json& json);
 
 /// A whole number of digits, as an option's check: empty where `text` is one, else what to say.
 [[nodiscard]] std::string check_whole_number(const std::string& text);
+
+/// The same with a sign.
+[[nodiscard]] std::string check_signed_number(const std::string& text);
 
 /// A table of texts with aligned columns; `right` says which columns hold numbers.
 [[nodiscard]] std::string aligned_table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);

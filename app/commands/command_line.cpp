@@ -104,6 +104,7 @@ std::optional<int> parse(CLI::App& program, const CommandIo& io, int argc, const
 CommandLineOutcome run_command_line(int argc, const char* const* argv) {
     CommandIo io;
     io.err_is_terminal = isatty(STDERR_FILENO) == 1;
+    io.out_is_terminal = isatty(STDOUT_FILENO) == 1;
     Line line;
     CLI::App program(kDescription, "faultline");
     program.footer(kFooter);

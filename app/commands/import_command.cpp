@@ -144,7 +144,10 @@ void add_import_command(CLI::App& program, CommandAction& action) {
     command->add_option("--assign-rank", options->request.assign_rank, "The rank of the inputs, where they do not say it")
         ->type_name("N")
         ->check(check_whole_number);
-    command->add_option("--clock-offset-ns", options->request.clock_offset_ns, "Added to all times of these inputs")->type_name("N");
+    command->add_option("--clock-offset-ns", options->request.clock_offset_ns, 
+                        "Nanoseconds added to the times of these inputs; where traces and logs come together, to those of the logs")
+        ->type_name("N")
+        ->check(check_signed_number);
     command->add_option("--time-zone", options->request.time_zone,
                         "Zone of stamps that have none: UTC, +08:00 or a name such as Europe/Berlin; else it is found out")
         ->type_name("TZ");

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -32,6 +33,8 @@ struct CaptureInfo {
     LedgerTotals ledger;
     std::set<std::string> hosts;
     std::uint64_t spans = 0;
+    std::vector<std::pair<std::string, std::uint64_t>> log_levels;
+    std::map<std::uint32_t, std::uint64_t> device_spans;
 };
 
 Result<CaptureInfo> read_info(const CaptureReader& capture) {
@@ -42,8 +45,12 @@ Result<CaptureInfo> read_info(const CaptureReader& capture) {
     if (!steps) return tl::unexpected<Error>(steps.error());
     const auto requests = capture.requests();
     if (!requests) return tl::unexpected<Error>(requests.error());
-    const auto logs = capture.log_count();
-    if (!logs) return tl::unexpected<Error>(logs.error());
+    const auto levels = capture.log_levels();
+    if (!levels) return tl::unexpected<Error>(levels.error());
+    info.log_levels = *levels;
+    for (const auto& [level, count] : *levels) info.logs += count;
+    for (const Track& track : capture.tracks())
+        if (track.device) info.device_spans[index_of(*track.device)] += track.spans;
     auto health = capture.health();
     if (!health) return tl::unexpected<Error>(health.error());
     const auto ledgers = capture.ledger();
@@ -51,7 +58,6 @@ Result<CaptureInfo> read_info(const CaptureReader& capture) {
     info.kinds = *kinds;
     info.steps = std::move(*steps);
     info.requests = requests->size();
-    info.logs = *logs;
     info.health = std::move(*health);
     for (const SourceLedger& ledger : *ledgers) {
         info.ledger.read += ledger.totals.read;
@@ -84,8 +90,16 @@ Json sources_json(const CaptureReader& capture) {
                             {"rank_rule", source.rank_rule},
                             {"world_size", json_or_null(source.world_size)},
                             {"bytes", source.bytes},
-                            {"events", source.events}});
+                            {"events", source.events},
+                            {"clock_offset_ns", source.clock_offset_ns},
+                            {"clock_uncertainty_ns", source.clock_uncertainty_ns},
+                            {"clock_rule", source.clock_rule}});
     return rows;
+}
+
+std::uint64_t spans_of(const CaptureInfo& info, const Device& device) {
+    const auto found = info.device_spans.find(index_of(device.id));
+    return found == info.device_spans.end() ? 0 : found->second;
 }
 
 Json info_json(const CaptureReader& capture, const CaptureInfo& info) {
@@ -99,8 +113,13 @@ Json info_json(const CaptureReader& capture, const CaptureInfo& info) {
                                  {"rank", json_or_null(process.rank)}});
     Json devices = Json::array();
     for (const Device& device : capture.devices())
-        devices.push_back(
-            Json{{"id", index_of(device.id)}, {"source", index_of(device.source)}, {"device", device.ordinal}, {"name", device.name}});
+        devices.push_back(Json{{"id", index_of(device.id)},
+                               {"source", index_of(device.source)},
+                               {"device", device.ordinal},
+                               {"name", device.name},
+                               {"spans", spans_of(info, device)}});
+    Json levels = Json::object();
+    for (const auto& [level, count] : info.log_levels) levels[level.empty() ? "none" : level] = count;
     Json kinds = Json::object();
     for (int kind = 0; kind < kSpanKindCount; ++kind) {
         const std::uint64_t count = info.kinds[static_cast<std::size_t>(kind)];
@@ -123,6 +142,7 @@ Json info_json(const CaptureReader& capture, const CaptureInfo& info) {
             {"steps", info.steps.size()},
             {"requests", info.requests},
             {"logs", info.logs},
+            {"log_levels", levels},
             {"ledger", json_of(info.ledger)},
             {"health", json_of(info.health)}};
 }
@@ -133,12 +153,20 @@ void describe(const CommandIo& io, const CaptureReader& capture, const CaptureIn
                           capture.extent().start, capture.extent().end, wall.value_or("not tied to a wall clock")));
     for (const Source& source : capture.sources())
         print_text(io,
-              fmt::format("source {}: {} ({}, {} events{}{})\n", index_of(source.id), source.path, source.format, grouped(source.events),
-                          source.rank ? fmt::format(", rank {}", *source.rank) : "", source.host.empty() ? "" : ", host " + source.host));
+              fmt::format("source {}: {} ({}, {} events{}{})\n{}", index_of(source.id), source.path, source.format, grouped(source.events),
+                          source.rank ? fmt::format(", rank {}", *source.rank) : "", source.host.empty() ? "" : ", host " + source.host,
+                          source.clock_rule.empty() ? "" : "  clock: " + source.clock_rule + "\n"));
     for (const Process& process : capture.processes())
         print_text(io, fmt::format("process {}{}\n", display_name(process), process.labels.empty() ? "" : ": " + process.labels));
-    for (const Device& device : capture.devices())
-        print_text(io, fmt::format("device {}: {}\n", device.ordinal, device.name.empty() ? "unknown" : device.name));
+    std::size_t unused = 0;
+    for (const Device& device : capture.devices()) {
+        const std::uint64_t spans = spans_of(info, device);
+        if (spans == 0)
+            ++unused;
+        else
+            print_text(io, fmt::format("device {}: {}, {} spans\n", device.ordinal, device.name.empty() ? "unknown" : device.name, grouped(spans)));
+    }
+    if (unused > 0) print_text(io, fmt::format("{} more {} named and did nothing\n", unused, unused == 1 ? "device is" : "devices are"));
     std::vector<std::vector<std::string>> rows{{"spans", grouped(info.spans)}};
     for (int kind = 0; kind < kSpanKindCount; ++kind) {
         const std::uint64_t count = info.kinds[static_cast<std::size_t>(kind)];
@@ -146,7 +174,8 @@ void describe(const CommandIo& io, const CaptureReader& capture, const CaptureIn
     }
     rows.push_back({"steps", grouped(info.steps.size())});
     rows.push_back({"requests", grouped(info.requests)});
-    rows.push_back({"log lines", grouped(info.logs)});
+    rows.push_back({"log messages", grouped(info.logs)});
+    for (const auto& [level, count] : info.log_levels) rows.push_back({"  " + (level.empty() ? "without level" : level), grouped(count)});
     rows.push_back({"records read", grouped(info.ledger.read)});
     rows.push_back({"records repaired", grouped(info.ledger.repaired)});
     rows.push_back({"records dropped", grouped(info.ledger.dropped)});

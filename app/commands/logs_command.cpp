@@ -39,7 +39,7 @@ std::string nearest_text(const CaptureLogs& logs, const Step& step) {
 
 void describe(const CommandIo& io, const CaptureLogs& logs, const std::vector<ShownLine>& shown, const Step* step,
               std::optional<std::size_t> request) {
-    if (!shown.empty()) return print_text(io, table_of(shown));
+    if (!shown.empty()) return print_text(io, table_of(shown, io.out_is_terminal ? MessageText::cut : MessageText::whole));
     if (logs.lines.empty())
         return print_text(io, "no log lines in this capture: add a service log with `faultline import --append -o CAPTURE --log FILE`\n");
     const std::string whose = request ? fmt::format("request {}", logs.requests[*request].name) : "";
@@ -73,7 +73,8 @@ int run_logs(const LogsOptions& options, const CommandIo& io) {
 
 void add_logs_command(CLI::App& program, CommandAction& action) {
     CLI::App* const command = program.add_subcommand(
-        "logs", "The log lines of a capture, each with the step it belongs to and how: by a request that it names, or by its time");
+        "logs", "The log lines of a capture, each with the step it belongs to and how: by a request that it names, or by its time. On a terminal long "
+        "messages are cut; into a file or a pipe they are written whole");
     const auto options = std::make_shared<LogsOptions>();
     command->add_option("CAPTURE", options->capture, "A .faultline file")->required();
     command->add_option("--step", options->step, "Only the lines of this step: those that name its requests, and those of its time")

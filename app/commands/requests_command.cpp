@@ -68,6 +68,7 @@ void describe(const CommandIo& io, const std::vector<Request>& requests) {
                         length(r.tpot_ns), count(r.prompt_tokens), count(r.output_tokens), steps_text(r),
                         r.instances.empty() ? "-" : fmt::format("{}", fmt::join(r.instances, ", "))});
     print_text(io, aligned_table(rows, {false, true, true, true, true, true, true, true, false, false}));
+    print_text(io, "where each figure comes from stands in the field timing_rule of --json\n");
 }
 
 int run_requests(const RequestsOptions& options, const CommandIo& io) {

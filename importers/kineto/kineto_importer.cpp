@@ -204,7 +204,10 @@ Confidence KinetoImporter::sniff(std::string_view head, std::string_view /*name*
     if (first == std::string_view::npos) return 0;
     const bool phases = head.find("\"ph\"") != std::string_view::npos;
     if (head.find("\"traceEvents\"") != std::string_view::npos) return phases ? 100 : 95;
-    if (head[first] == '[') return phases ? 95 : 15;
+    if (head[first] == '[') {  // a list of events, or nothing yet; "[section]" is another kind of file
+        const std::size_t next = head.find_first_not_of(" \t\r\n", first + 1);
+        return phases ? 95 : next == std::string_view::npos || head[next] == '{' || head[next] == ']' ? 15 : 0;
+    }
     if (head[first] == '{') return phases ? 80 : 20;
     return phases && head.find("\"ts\"") != std::string_view::npos ? 60 : 0;
 }
