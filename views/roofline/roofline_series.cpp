@@ -45,6 +45,7 @@ RooflineSeries roofline_series(const LoadedCapture& capture, const RooflineKey& 
         if (i < capture.verdicts.size()) {
             point.outlier = capture.verdicts[i].outlier;
             point.slow = (capture.verdicts[i].reasons & reason_slow) != 0;
+            point.duration = capture.verdicts[i].own_ns.value_or(point.duration);  // what the line was fitted on
         }
         series.points.push_back(point);
     }

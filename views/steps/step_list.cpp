@@ -189,7 +189,7 @@ void StepList::fit_columns() {
     bold.setBold(true);
     const int least = QFontMetrics(bold).horizontalAdvance(QString::number(model_->rowCount()) + QStringLiteral(" · ") +
                                                            phase_text(StepPhase::prefill)) +
-                      table_->iconSize().width() + 24;
+                      table_->iconSize().width() + 44;  // margins around mark and text
     fitting_ = true;
     table_->setColumnWidth(StepTableModel::step_column, std::max(least, std::min(room - rest, 420)));
     fitting_ = false;
