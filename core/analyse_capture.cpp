@@ -22,6 +22,7 @@ constexpr std::size_t kMostBubbles = 200'000;  ///< beyond it only longer ones a
 constexpr double kBoundBy = 1.25;              ///< the biggest share of a step's time bounds it where it is this much bigger than the next
 constexpr double kHiddenShare = 0.3;           ///< of a step spent in graphs whose kernels are not seen: its bound is not known
 constexpr std::int64_t kIdleNeeded = 6;        ///< judged steps of an instance that the idle time of others is held against
+constexpr std::size_t kAlikeNeeded = 4;        ///< steps of one phase whose collectives are held against each other
 constexpr TimeNs kIdleTimes = 3;               ///< so many times the most idle of them
 constexpr double kSloCommon = 1.0 / 3;         ///< of the steps over a limit: that is how the service is, no step is out of line
 
@@ -82,6 +83,7 @@ public:
         out_.rooflines = std::move(rooflines.lines);
         gather_idle();
         judge_by_idle(rooflines.expectations);
+        judge_by_collectives(rooflines.expectations);
         for (std::size_t i = 0; i < steps_.size(); ++i) out_.verdicts.push_back(verdict(i, rooflines.expectations[i]));
         if (Result<void> ok = add_stalls(); !ok) return tl::unexpected<Error>(ok.error());
         out_.parameters = parameters();
@@ -276,6 +278,32 @@ private:
             e.expected = own_[i].duration() - idle + usual;
             e.slow_beyond = *e.expected;
             e.rule = fmt::format("idle against {} steps", known->second.steps);
+        }
+    }
+
+    /// The same for collectives, a token, among the steps of one phase: what a few of them need for theirs, one that needs three times as
+    /// much does not.
+    void judge_by_collectives(std::vector<StepExpectation>& expectations) const {
+        std::map<std::pair<std::string_view, StepPhase>, std::vector<std::size_t>> groups;
+        for (std::size_t i = 0; i < steps_.size(); ++i)
+            if (const StepExpectation& e = expectations[i]; !e.expected && !e.cold && !busy_[i].empty() && steps_[i].tokens.value_or(0) > 0)
+                groups[{steps_[i].instance, steps_[i].phase}].push_back(i);
+        const auto rate = [&](std::size_t i) {
+            return static_cast<double>(culprit(i).device.collective_ns) / static_cast<double>(*steps_[i].tokens);
+        };
+        for (const auto& [key, of] : groups) {
+            if (of.size() < kAlikeNeeded) continue;
+            for (const std::size_t i : of) {
+                double usual = 0;
+                for (const std::size_t other : of)
+                    if (other != i) usual = std::max(usual, rate(other));
+                const TimeNs took = culprit(i).device.collective_ns;
+                const auto should = static_cast<TimeNs>(usual * static_cast<double>(*steps_[i].tokens));
+                if (should == 0 || took <= kIdleTimes * should || took - should < options_.slow_least_ns) continue;
+                expectations[i].expected = own_[i].duration() - took + should;
+                expectations[i].slow_beyond = *expectations[i].expected;
+                expectations[i].rule = fmt::format("collectives against {} steps", of.size() - 1);
+            }
         }
     }
 

@@ -229,6 +229,7 @@ void add_steps_command(CLI::App& program, CommandAction& action) {
         "p99-ransac     expected is a line over tokens through the slowest usual steps of each size.\n"
         "median         expected is the middle of the steps with about as much work.\n"
         "idle against   too few steps like it; its device was idle three times as long as in any other step.\n"
+        "collectives    against: too few steps like it; its collectives took three times as long a token as in any of them.\n"
         "structure      it ran other kernels, or launched them otherwise, than the steps like it.\n"
         "contradiction  its name, its calls and its kernels say different things.\n"
         "slo            a request waited longer for a token than the limit.\n"

@@ -140,6 +140,26 @@ private Q_SLOTS:
         QCOMPARE(service->outliers(), std::vector<int>{rare});
     }
 
+    void a_step_of_a_rare_phase_with_a_long_collective_is_found() {
+        ServiceOptions options;
+        options.steps = 40;
+        options.ranks = 2;
+        const auto usual = analyse_service(options);
+        QVERIFY2(usual->reader, usual->error.c_str());
+        QCOMPARE(usual->outliers(), std::vector<int>{});
+        int rare = -1;
+        for (int i = 5; i < 40 && rare < 0; ++i)
+            if (usual->verdict(i)->rule == "too few steps" && usual->steps[static_cast<std::size_t>(i)].phase == StepPhase::mixed) rare = i;
+        QVERIFY(rare > 0);
+        options.planted_in_any_phase = true;
+        options.planted = {{Plant::slow_link, rare}};
+        const auto service = analyse_service(options);
+        QVERIFY2(service->reader, service->error.c_str());
+        const StepVerdict& v = *service->verdict(rare);
+        QVERIFY2(v.outlier && v.rule.starts_with("collectives against"), v.rule.c_str());
+        QCOMPARE(service->outliers(), std::vector<int>{rare});
+    }
+
     void few_steps() {
         ServiceOptions options;
         options.steps = 6;
