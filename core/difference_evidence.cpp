@@ -54,7 +54,9 @@ public:
                                on_rank(of.rank), time_words(of.self_ns), references_words(c_), c_.references.size() == 1 ? "has" : "have",
                                count_words(of.expected_count), time_words(of.expected_ns));
         if (worst.expected_ns > 0 && worst.excess_ns * 10 >= of.excess_ns * 6)
-            return fmt::format("{} took {}{} where its counterparts in {} take {}{}.", name, time_words(x.self_ns), on_rank(of.rank),
+            // What it holds is said of the held, not again of the holder.
+            return fmt::format("{} took {}{}{} where its counterparts in {} take {}{}.", name, time_words(x.self_ns),
+                               x.self_ns * 50 < x.duration * 49 ? " of its own" : "", on_rank(of.rank),
                                references_words(c_), time_words(worst.expected_ns), of.count > 1 ? one_of(of) : "");
         return fmt::format("{} ({}) took {} in all{}, {} more than in {} ({} as long).", name, count_words(static_cast<double>(of.count)),
                            time_words(of.self_ns), on_rank(of.rank), time_words(of.excess_ns), references_words(c_),

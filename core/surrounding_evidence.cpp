@@ -194,9 +194,16 @@ std::vector<Evidence> parameter_evidence(std::span<const LogLine> logs, std::spa
         e.kind = EvidenceKind::log;
         e.id = lines[odd.request]->id;
         e.start = lines[odd.request]->time;
-        e.weight_ns = c.extra_ns() / 20;
-        e.sentence = fmt::format("Request {} asks for {}={}, the {} others of the step for {}.", names[odd.request], odd.name,
-                                 first_line(odd.value, 60), known - 1, first_line(odd.usual, 60));
+        // A request that was in the steps like it too does not tell them apart by itself.
+        const auto request = std::find_if(requests.begin(), requests.end(), [&](const Request& r) { return r.name == names[odd.request]; });
+        const auto shared = std::count_if(c.references.begin(), c.references.end(), [&](const Step& s) {
+            return std::find(request->steps.begin(), request->steps.end(), s.id) != request->steps.end();
+        });
+        e.weight_ns = shared == 0 ? c.extra_ns() / 20 : 0;
+        e.sentence = fmt::format("Request {} asks for {}={}, the {} others of the step for {}{}.", names[odd.request], odd.name,
+                                 first_line(odd.value, 60), known - 1, first_line(odd.usual, 60),
+                                 shared == 0 ? std::string()
+                                             : fmt::format("; it was in {} of the {} reference steps too", shared, c.references.size()));
         out.push_back(std::move(e));
     }
     return out;

@@ -114,8 +114,8 @@ QVariant VerdictModel::data(const QModelIndex& index, int role) const {
             return index.column() == weight_column ? found->weight : leads ? QStringLiteral("→ ") + found->text : found->text;
         case Qt::AccessibleTextRole: return index.column() == weight_column ? found->weight : found->text;
         case Qt::ToolTipRole:
-            return index.column() == text_column ? (found->kind.isEmpty() ? found->text : found->text + QLatin1Char('\n') + found->kind)
-                                                 : QString();
+            if (index.column() == weight_column) return found->weight.isEmpty() ? QString() : tr("What this accounts for, beyond what is usual");
+            return found->kind.isEmpty() ? found->text : found->text + QLatin1Char('\n') + found->kind;
         case Qt::ForegroundRole: return leads ? QVariant(QApplication::palette().color(QPalette::Link)) : QVariant();
         case Qt::TextAlignmentRole:
             return index.column() == weight_column ? QVariant(Qt::AlignRight | Qt::AlignTop) : QVariant(Qt::AlignLeft | Qt::AlignTop);
