@@ -129,32 +129,23 @@ Step step_of(const sql::Statement& row) {
 /// Runs a query of (step, value) rows, sorted by step, into the steps.
 template <class Put>
 Result<void> read_parts(const sql::Connection& connection, std::string_view query, std::vector<Step>& steps, Put put) {
-    Result<sql::Statement> rows = connection.prepare(query);
-    if (!rows) return tl::unexpected<Error>(rows.error());
     std::size_t at = 0;
-    for (;;) {
-        const Result<bool> row = rows->step();
-        if (!row) return tl::unexpected<Error>(row.error());
-        if (!*row) return {};
-        while (at < steps.size() && index_of(steps[at].id) < rows->integer(0)) ++at;
-        if (at < steps.size() && index_of(steps[at].id) == rows->integer(0)) put(steps[at], rows->integer(1));
-    }
+    return sql::for_rows(connection, query, [&](const sql::Statement& row) {
+        while (at < steps.size() && index_of(steps[at].id) < row.integer(0)) ++at;
+        if (at < steps.size() && index_of(steps[at].id) == row.integer(0)) put(steps[at], row.integer(1));
+    });
 }
 
 }  // namespace
 
 Result<std::vector<Step>> read_steps(const sql::Connection& connection) {
-    Result<sql::Statement> rows = connection.prepare(
-        "SELECT id, name, dialect, phase, start_ns, end_ns, host_ns, inferred, number, tokens, batch, context_requests, context_tokens,"
-        " generation_requests, generation_tokens, instance, kernels, kernel_busy_ns, kind FROM main.step ORDER BY id");
-    if (!rows) return tl::unexpected<Error>(rows.error());
     std::vector<Step> steps;
-    for (;;) {
-        const Result<bool> row = rows->step();
-        if (!row) return tl::unexpected<Error>(row.error());
-        if (!*row) break;
-        steps.push_back(step_of(*rows));
-    }
+    const Result<void> read = sql::for_rows(
+        connection,
+        "SELECT id, name, dialect, phase, start_ns, end_ns, host_ns, inferred, number, tokens, batch, context_requests, context_tokens,"
+        " generation_requests, generation_tokens, instance, kernels, kernel_busy_ns, kind FROM main.step ORDER BY id",
+        [&](const sql::Statement& row) { steps.push_back(step_of(row)); });
+    if (!read) return tl::unexpected<Error>(read.error());
     if (Result<void> ok = read_parts(connection, "SELECT step, rank FROM main.step_rank ORDER BY step, rank", steps,
                                      [](Step& s, std::int64_t rank) { s.ranks.push_back(rank); });
         !ok)

@@ -181,20 +181,16 @@ Result<void> CaptureWriter::State::load() {
     next.track = static_cast<std::uint32_t>(number("SELECT coalesce(max(id), 0) + 1 FROM track"));
     texts =
         std::make_unique<InternedTexts>(static_cast<std::uint32_t>(number("SELECT coalesce(max(first_id + count), 1) FROM text_block")));
-    Result<sql::Statement> rows = db.prepare("SELECT id, text FROM name ORDER BY id");
-    if (!rows) return tl::unexpected<Error>(rows.error());
-    for (;;) {
-        const Result<bool> row = rows->step();
-        if (!row) return tl::unexpected<Error>(row.error());
-        if (!*row) break;
-        if (index_of(names.intern(rows->text(1))) != rows->integer(0))
-            return fail(ErrorCode::unusable_input, fmt::format("{} is damaged: its names are not in order", path),
-                        "Import its sources again");
-    }
+    bool in_order = true;
+    Result<void> read = sql::for_rows(db, "SELECT id, text FROM name ORDER BY id", [&](const sql::Statement& row) {
+        in_order = in_order && index_of(names.intern(row.text(1))) == row.integer(0);
+    });
+    if (!read) return read;
+    if (!in_order)
+        return fail(ErrorCode::unusable_input, fmt::format("{} is damaged: its names are not in order", path), "Import its sources again");
     names.stored = names.size();
-    Result<sql::Statement> zero = db.prepare("SELECT zero_wall_ns FROM capture");
-    if (!zero) return tl::unexpected<Error>(zero.error());
-    if (const Result<bool> row = zero->step(); row && *row) zero_wall = zero->optional_integer(0);
+    read = sql::for_rows(db, "SELECT zero_wall_ns FROM capture", [&](const sql::Statement& row) { zero_wall = row.optional_integer(0); });
+    if (!read) return read;
     Result<std::vector<Step>> known = read_steps(db);
     if (!known) return tl::unexpected<Error>(known.error());
     for (Step& s : *known) {

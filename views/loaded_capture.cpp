@@ -21,18 +21,8 @@ Result<void> load_steps(const CaptureReader& reader, LoadedCapture& capture) {
     if (auto taken = take(reader.steps(), capture.steps); !taken) return taken;
     CaptureAnalysis analysis;
     if (auto taken = take(reader.analysis(), analysis); !taken) return taken;
-    std::vector<Step> stalls;
-    if (auto taken = take(reader.stalls(), stalls); !taken) return taken;
-    std::move(stalls.begin(), stalls.end(), std::back_inserter(capture.steps));
-    // Verdicts stand beside the items; one that is missing is no verdict at all, so that positions agree whatever the file holds.
-    if (!analysis.verdicts.empty()) {
-        capture.verdicts.resize(capture.steps.size());
-        for (std::size_t i = 0; i < capture.steps.size(); ++i) capture.verdicts[i].step = capture.steps[i].id;
-        for (StepVerdict& verdict : analysis.verdicts) {
-            const Step* step = capture.step(verdict.step);
-            if (step != nullptr) capture.verdicts[static_cast<std::size_t>(step - capture.steps.data())] = std::move(verdict);
-        }
-    }
+    std::move(analysis.stalls.begin(), analysis.stalls.end(), std::back_inserter(capture.steps));
+    capture.verdicts = std::move(analysis.verdicts);  // one for each item, in this order
     capture.rooflines = std::move(analysis.rooflines);
     capture.bubbles = std::move(analysis.bubbles);
     return {};

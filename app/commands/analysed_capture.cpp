@@ -8,17 +8,6 @@
 
 namespace faultline {
 
-namespace {
-
-template <class T>
-Result<void> take(Result<T> from, T& into) {
-    if (!from) return tl::unexpected<Error>(from.error());
-    into = std::move(*from);
-    return {};
-}
-
-}  // namespace
-
 Result<std::unique_ptr<CaptureReader>> open_capture(const std::string& path) {
     if (auto ok = ensure_analysed(path, {}); !ok) return tl::unexpected<Error>(ok.error());
     return CaptureReader::open(path);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/capture_reader.h"
@@ -28,6 +29,14 @@ struct AnalysedCapture {
 
 /// Why a capture without steps or devices has nothing to say, where the reason is that it holds logs and no trace; else nothing.
 [[nodiscard]] std::optional<std::string> log_only_text(const AnalysedCapture& capture);
+
+/// Moves what was read into its place.
+template <class T>
+[[nodiscard]] Result<void> take(Result<T> from, T& into) {
+    if (!from) return tl::unexpected<Error>(from.error());
+    into = std::move(*from);
+    return {};
+}
 
 /// Opens a capture for a command; what was not derived from it yet (an older program wrote it) is derived first.
 [[nodiscard]] Result<std::unique_ptr<CaptureReader>> open_capture(const std::string& path);

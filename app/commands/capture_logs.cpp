@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "app/commands/analysed_capture.h"
 #include "core/request_projection.h"
 
 namespace faultline {
@@ -16,13 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownText = 160;  ///< of a message, on a terminal; elsewhere all of it stands there
-
-template <class T>
-Result<void> take(Result<T> from, T& into) {
-    if (!from) return tl::unexpected<Error>(from.error());
-    into = std::move(*from);
-    return {};
-}
 
 std::string cut_text(std::string_view text) {
     const auto end = std::min(text.find('\n'), text.size());

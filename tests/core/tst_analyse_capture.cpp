@@ -18,6 +18,13 @@ constexpr int kAt = 40;  ///< where the anomaly stands
 
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
+/// The first mixed step, behind the start, that has too few like it to be judged by them; -1 where there is none.
+int rare_mixed_step(const AnalysedService& service) {
+    for (int i = 5; i < 40; ++i)
+        if (service.verdict(i)->rule == "too few steps" && service.steps[static_cast<std::size_t>(i)].phase == StepPhase::mixed) return i;
+    return -1;
+}
+
 }  // namespace
 
 class TestAnalyseCapture : public QObject {
@@ -124,9 +131,7 @@ private Q_SLOTS:
         const auto usual = analyse_service(options);
         QVERIFY2(usual->reader, usual->error.c_str());
         QCOMPARE(usual->outliers(), std::vector<int>{});
-        int rare = -1;
-        for (int i = 5; i < 40 && rare < 0; ++i)
-            if (usual->verdict(i)->rule == "too few steps" && usual->steps[static_cast<std::size_t>(i)].phase == StepPhase::mixed) rare = i;
+        const int rare = rare_mixed_step(*usual);
         QVERIFY(rare > 0);
         options.planted_in_any_phase = true;
         options.planted = {{Plant::host_stall, rare}};
@@ -147,9 +152,7 @@ private Q_SLOTS:
         const auto usual = analyse_service(options);
         QVERIFY2(usual->reader, usual->error.c_str());
         QCOMPARE(usual->outliers(), std::vector<int>{});
-        int rare = -1;
-        for (int i = 5; i < 40 && rare < 0; ++i)
-            if (usual->verdict(i)->rule == "too few steps" && usual->steps[static_cast<std::size_t>(i)].phase == StepPhase::mixed) rare = i;
+        const int rare = rare_mixed_step(*usual);
         QVERIFY(rare > 0);
         options.planted_in_any_phase = true;
         options.planted = {{Plant::slow_link, rare}};

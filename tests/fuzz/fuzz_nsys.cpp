@@ -10,6 +10,7 @@
 #include "importers/nsys/nsys_importer.h"
 #include "importers/registry.h"
 #include "importers/source_file.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace {
 
@@ -18,12 +19,8 @@ class TemporaryFile {
 public:
     TemporaryFile(const std::uint8_t* data, std::size_t size) {
         const int fd = ::mkstemp(path_.data());
-        if (fd < 0) std::abort();
-        for (std::size_t at = 0; at < size;) {
-            const ssize_t n = ::write(fd, data + at, size - at);
-            if (n <= 0) std::abort();
-            at += static_cast<std::size_t>(n);
-        }
+        faultline::fuzz::check(fd >= 0);
+        faultline::fuzz::write_all(fd, data, size);
         ::close(fd);
     }
     ~TemporaryFile() { ::unlink(path_.c_str()); }
@@ -35,14 +32,11 @@ private:
     std::string path_ = "/tmp/faultline-fuzz-XXXXXX";
 };
 
-void check(bool holds) {
-    if (!holds) std::abort();
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace faultline;
+    using faultline::fuzz::check;
     const TemporaryFile bytes(data, size);
     Result<std::unique_ptr<SourceFile>> file = SourceFile::open(bytes.path());
     check(file.has_value());

@@ -230,7 +230,7 @@ private Q_SLOTS:
         open(window);
         BannerStack* banners = window.centre()->banners();
         const int findings = banners->count();
-        if (findings == 0) QSKIP("this service has no findings");
+        QVERIFY(findings > 0);
         Q_EMIT banners->findChildren<Banner*>().front()->dismissed();
         QCOMPARE(banners->count(), findings - 1);
         open(window);
