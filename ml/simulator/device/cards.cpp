@@ -1,0 +1,3 @@
+#include "ml/simulator/device/cards.h"
+
+namespace faultline::simulator {}

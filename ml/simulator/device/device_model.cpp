@@ -1,0 +1,3 @@
+#include "ml/simulator/device/device_model.h"
+
+namespace faultline::simulator {}

@@ -1,0 +1,94 @@
+// One injected mechanism (FAULTS §1 to §7): what it changes while a run is served. It acts on the model alone: options before the run, knobs of
+// the scheduler, programs of threads, disturbances of machine, delays of transfers; what follows from that is the model's.
+//
+// `size` and the window come from FaultSettings; what a fault draws it draws from Noise with Draw::fault_*. The same mechanism may serve several kinds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ml/simulator/base/run_options.h"
+#include "ml/simulator/host/host_model.h"
+#include "ml/simulator/logs/log_voice.h"
+#include "ml/simulator/machine/machine.h"
+#include "ml/simulator/serving/step_record.h"
+
+namespace faultline::simulator {
+
+enum class FaultClass : std::uint8_t { normal, memory_resource, cuda_kernel, runtime_driver, communication_network, scheduling_software };
+[[nodiscard]] std::string_view fault_class_name(FaultClass c) noexcept;  ///< as in the field fault_type of CONTRACT.md
+
+/// A scenario: a fault kind of FAULTS §1 to §5, or a look-alike of §6.
+struct FaultInfo {
+    std::string_view name;      ///< worker-paused
+    std::string_view id;        ///< C2; L1 to L20 for look-alikes, in the order of FAULTS §6
+    FaultClass type = FaultClass::normal;
+    bool look_alike = false, reserved = false;
+    std::string_view sentence;  ///< what happens, for --list
+    std::string_view size;      ///< what `size` is: "length of the pause, ms"; empty: it has none
+    double smallest = 0, largest = 0;  ///< of size, drawn log-uniformly (FAULTS §7)
+    std::uint8_t engines = 0xFF;  ///< bit by Engine
+    int ranks = 1;              ///< it needs at least so many
+    std::string_view ruled_out; ///< the look-alike checks that do not explain it, for the reference explanation
+};
+[[nodiscard]] const std::vector<FaultInfo>& fault_catalogue();  ///< all, by id
+[[nodiscard]] const FaultInfo* fault_named(std::string_view name_or_id);
+
+struct FaultSettings {
+    const FaultInfo* info = nullptr;
+    TimeNs start = 0, end = 0;  ///< true time; the mechanism acts in it
+    double size = 0;
+    std::vector<int> ranks;     ///< that it befalls; empty: as the kind has it
+};
+
+/// What a fault may reach while a run is served.
+struct FaultReach {
+    const RunOptions& options;
+    const DeviceModel& device;
+    HostModel& host;
+    Machine& machine;
+    Names& names;
+    const Noise& noise;
+    std::vector<LogDraft>& logs;  ///< lines to be written at their times
+};
+
+class Fault {
+public:
+    /// Chooses what the settings leave open (ranks, size) from the seed.
+    static std::unique_ptr<Fault> make(FaultSettings settings, const Noise& noise);
+    virtual ~Fault() = default;
+
+    [[nodiscard]] const FaultSettings& settings() const { return settings_; }
+    [[nodiscard]] bool active(TimeNs time) const { return time >= settings_.start && time < settings_.end; }
+
+    /// Before anything is built: what the kind needs (a hybrid model, two ranks, guided requests) and, unless `inject` is false, what it breaks in the
+    /// configuration. With and without injection the run must differ only by the fault.
+    virtual void configure(RunOptions& options, bool inject) const;
+    // None of what follows is called on a run without injection.
+    virtual void begin(FaultReach& reach);                                   ///< the machine stands at the start; disturbances known by time
+    virtual void before_schedule(SchedulerKnobs& knobs, InstanceIndex instance, TimeNs now, FaultReach& reach);
+    virtual bool change_plan(StepPlan& plan, FaultReach& reach);             ///< true: it changed it
+    virtual bool change_kernels(StepKernels& kernels, const StepPlan& plan, int rank, FaultReach& reach);
+    virtual bool change_program(ThreadProgram& program, const StepPlan& plan, FaultReach& reach);  ///< plan of the step; of arrivals: an idle one
+    virtual void after_step(const StepRecord& record, FaultReach& reach);    ///< for the lines that follow
+    [[nodiscard]] virtual double tokenize_factor(const Request& request, TimeNs now) const;
+    [[nodiscard]] virtual TimeNs transfer_time(const Request& request, TimeNs usual, TimeNs now) const;  ///< of its KV cache
+    /// The run stands still from `now` on: lines of watchdogs. True: it may end `at` (out) with what was written.
+    virtual bool stuck(TimeNs now, TimeNs& at, FaultReach& reach);
+
+    /// Whether a change counts as visible although no time was lost (renamed kernels, contradictions, missing work).
+    [[nodiscard]] virtual bool structural() const { return false; }
+    [[nodiscard]] virtual std::vector<int> culprit_ranks(const StepRecord& record) const;
+    /// The reference explanation by the template at the end of FAULTS.md, with the numbers of this step.
+    [[nodiscard]] virtual std::string explain(const StepRecord& record) const;
+
+protected:
+    explicit Fault(FaultSettings settings) : settings_(std::move(settings)) {}
+    FaultSettings settings_;
+};
+
+}  // namespace faultline::simulator

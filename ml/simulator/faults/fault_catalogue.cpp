@@ -1,0 +1,3 @@
+#include "ml/simulator/faults/fault.h"
+
+namespace faultline::simulator {}

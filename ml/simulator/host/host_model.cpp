@@ -1,0 +1,3 @@
+#include "ml/simulator/host/host_model.h"
+
+namespace faultline::simulator {}

@@ -1,0 +1,3 @@
+#include "ml/simulator/logs/log_voice.h"
+
+namespace faultline::simulator {}

@@ -1,0 +1,3 @@
+#include "ml/simulator/logs/log_writer.h"
+
+namespace faultline::simulator {}

@@ -1,0 +1,3 @@
+#include "ml/simulator/logs/stack_sampler.h"
+
+namespace faultline::simulator {}

@@ -1,0 +1,3 @@
+#include "ml/simulator/machine/machine.h"
+
+namespace faultline::simulator {}

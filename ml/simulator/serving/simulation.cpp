@@ -1,0 +1,3 @@
+#include "ml/simulator/serving/simulation.h"
+
+namespace faultline::simulator {}

@@ -1,0 +1,3 @@
+#include "ml/simulator/workload/arrivals.h"
+
+namespace faultline::simulator {}

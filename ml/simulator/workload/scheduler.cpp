@@ -1,0 +1,3 @@
+#include "ml/simulator/workload/scheduler.h"
+
+namespace faultline::simulator {}

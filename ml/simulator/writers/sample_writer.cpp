@@ -1,0 +1,3 @@
+#include "ml/simulator/writers/sample_writer.h"
+
+namespace faultline::simulator {}

@@ -1,0 +1,3 @@
+#include "ml/simulator/writers/trace_writer.h"
+
+namespace faultline::simulator {}
