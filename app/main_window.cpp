@@ -24,6 +24,7 @@
 #include "app/help_dialogs.h"
 #include "app/import_plan.h"
 #include "app/status_line.h"
+#include "core/simulated.h"
 #include "views/banner.h"
 #include "views/empty_label.h"
 #include "views/icon.h"
@@ -44,6 +45,11 @@ QStringList local_files(const QMimeData* data) {
     for (const QUrl& url : data->urls())
         if (url.isLocalFile()) paths += url.toLocalFile();
     return paths;
+}
+
+QString window_title(const LoadedCapture& capture) {
+    const QString name = QFileInfo(QString::fromStdString(capture.path)).fileName();
+    return is_simulated(capture.health) ? MainWindow::tr("%1 (simulated) – Faultline").arg(name) : MainWindow::tr("%1 – Faultline").arg(name);
 }
 
 }  // namespace
@@ -335,7 +341,7 @@ void MainWindow::take_state() {
         action->setEnabled(open && !session_->capture()->steps.empty());  // where none is out of line the status bar says so
     actions_->diagnose->setEnabled(chosen);
     take_dock_state();
-    setWindowTitle(open ? QFileInfo(QString::fromStdString(session_->capture()->path)).fileName() + tr(" – Faultline") : tr("Faultline"));
+    setWindowTitle(open ? window_title(*session_->capture()) : tr("Faultline"));
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -10,6 +10,7 @@
 #include "core/device_busy.h"
 #include "core/own_time.h"
 #include "core/roofline.h"
+#include "core/stack_places.h"
 #include "core/stalls.h"
 #include "core/step_parts.h"
 #include "core/structure.h"
@@ -109,8 +110,9 @@ private:
         if (!hidden) return tl::unexpected<Error>(hidden.error());
         for (const HiddenGraph& h : *hidden)
             if (h.step != kNull) hides_[h.step] = true;
-        const Result<std::vector<StackSample>> stacks = capture_.stack_samples();
+        Result<std::vector<StackSample>> stacks = capture_.stack_samples();
         if (!stacks) return tl::unexpected<Error>(stacks.error());
+        place_stacks(capture_, *stacks);
         Result<std::vector<Bubble>> bubbles =
             explain_gaps({capture_, index_, layers_, steps_, counted_, devices_, *stacks, *hidden}, stop_);
         if (!bubbles) return tl::unexpected<Error>(bubbles.error());

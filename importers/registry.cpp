@@ -3,6 +3,7 @@
 #include "importers/kineto/kineto_importer.h"
 #include "importers/known_formats.h"
 #include "importers/nsys/nsys_importer.h"
+#include "importers/pyspy/dump_series_importer.h"
 #include "importers/service_log/service_log_importer.h"
 
 namespace faultline {
@@ -10,7 +11,8 @@ namespace faultline {
 std::span<const Importer* const> importers() noexcept {
     static const KinetoImporter kineto;
     static const NsysImporter nsys;
-    static const Importer* const all[] = {&kineto, &nsys, &service_log_importer()};
+    static const DumpSeriesImporter dumps;
+    static const Importer* const all[] = {&kineto, &nsys, &dumps, &service_log_importer()};
     return all;
 }
 

@@ -44,6 +44,7 @@ void add_logs_command(CLI::App& program, CommandAction& action);
 void add_diagnose_command(CLI::App& program, CommandAction& action);
 void add_query_command(CLI::App& program, CommandAction& action);
 void add_requests_command(CLI::App& program, CommandAction& action);
+void add_simulate_command(CLI::App& program, CommandAction& action);
 void add_steps_command(CLI::App& program, CommandAction& action);
 
 /// `faultline: SENTENCE. HINT.` on standard error; returns the exit status of the failure.

@@ -123,6 +123,7 @@ CommandLineOutcome run_command_line(int argc, const char* const* argv) {
     add_candidates_command(program, line.action);
     add_diagnose_command(program, line.action);
     add_query_command(program, line.action);
+    add_simulate_command(program, line.action);
     add_help_command(program, line);
     if (const std::optional<int> status = parse(program, io, argc, argv)) return {*status, std::nullopt};
     if (line.help) return {print_help(io, program, line.help_on), std::nullopt};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/simulated.h"
 #include "importers/kineto/number_text.h"
 
 namespace faultline::kineto {
@@ -64,6 +65,7 @@ void TraceHeader::take(std::string_view key, std::string_view value, std::uint64
     if (key == "deviceProperties") return take_devices(value);
     if (key == "host_name") source_.source.host = json_.unescaped(unquoted(value));
     if (key == "distributedInfo") take_distributed(value);
+    if (key == kSimulatedKey && unquoted(value) == "1") source_.health.push_back(simulated_finding());
     if (!json_.valid(value)) {
         ledger_.note("kineto.bad-member", "A member of the header is no valid JSON and was left out", fmt::format("{} at {}", key, place));
         return;

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "core/simulated.h"
 #include "importers/kineto/trace_header.h"
 #include "importers/nsys/json_text.h"
 
@@ -83,6 +84,7 @@ void SessionInfo::read_versions() {
             if (name == "EXPORT_PRODUCT_NAME") product_ = value;
             if (name == "EXPORT_PRODUCT_VERSION") version_ = value;
             if (name == "EXPORT_SCHEMA_VERSION") schema_ = value;
+            if (name == kSimulatedKey && value == "1") s_.source.health.push_back(simulated_finding());
             exported.add_text(name, value);
         }
     }
@@ -92,6 +94,7 @@ void SessionInfo::read_versions() {
         s_.ledger.add_metadata();
         const std::string name = clean(row.text(0));
         const std::string value = clean(row.text(1));
+        if (name == kSimulatedKey && value == "1") s_.source.health.push_back(simulated_finding());
         if (name.ends_with("CUDA_SKIP_SOME_API_CALLS") && value == "true") skipped_calls_ = true;
         std::string& known = members[name];
         if (known.size() < kMostValueBytes) known += (known.empty() ? "" : ", ") + value;

@@ -84,15 +84,8 @@ double in_table(const std::array<double, kTable + 1>& table, double u) noexcept 
     return table[i] + (table[i + 1] - table[i]) * (place - static_cast<double>(i));
 }
 
-const std::array<double, kTable + 1>& exponentials() {
-    static const auto table = exponential_table();
-    return table;
-}
-
-const std::array<double, kTable + 1>& normals() {
-    static const auto table = normal_table();
-    return table;
-}
+constexpr std::array<double, kTable + 1> kExponentials = exponential_table();
+constexpr std::array<double, kTable + 1> kNormals = normal_table();
 
 }  // namespace
 
@@ -114,11 +107,11 @@ double Noise::uniform(Draw what, std::uint64_t a, std::uint64_t b, std::uint64_t
 bool Noise::chance(double p, Draw what, std::uint64_t a, std::uint64_t b, std::uint64_t c) const noexcept { return uniform(what, a, b, c) < p; }
 
 double Noise::normal(Draw what, std::uint64_t a, std::uint64_t b, std::uint64_t c) const noexcept {
-    return in_table(normals(), uniform(what, a, b, c));
+    return in_table(kNormals, uniform(what, a, b, c));
 }
 
 double Noise::exponential(Draw what, std::uint64_t a, std::uint64_t b, std::uint64_t c) const noexcept {
-    return std::min(in_table(exponentials(), uniform(what, a, b, c)), 16.0);
+    return std::min(in_table(kExponentials, uniform(what, a, b, c)), 16.0);
 }
 
 double Noise::log_uniform(double lo, double hi, Draw what, std::uint64_t a, std::uint64_t b, std::uint64_t c) const noexcept {
@@ -133,9 +126,9 @@ double Noise::log_normal(double median, double spread, Draw what, std::uint64_t 
 TimeNs Noise::jitter(TimeNs base, double spread, Draw what, std::uint64_t a, std::uint64_t b, std::uint64_t c) const noexcept {
     if (base <= 0) return base;
     const std::uint64_t h = bits(what, a, b, c);
-    double factor = 1 + spread * in_table(normals(), static_cast<double>(h >> 11) * 0x1p-53);
+    double factor = 1 + spread * in_table(kNormals, static_cast<double>(h >> 11) * 0x1p-53);
     // The low bits are independent of the upper 53: one draw in 512 falls into the tail.
-    if ((h & 0x1FF) == 0) factor += 2.0 * static_cast<double>((h >> 9) & 0x3) / 3.0 * (1 + spread);
+    if ((h & 0x1FF) == 0) factor += 2 * static_cast<double>(mix(h) >> 11) * 0x1p-53;
     return static_cast<TimeNs>(static_cast<double>(base) * std::max(factor, 0.7));
 }
 

@@ -67,7 +67,7 @@ public:
 
     /// Before anything is built: what the kind needs (a hybrid model, two ranks, guided requests) and, unless `inject` is false, what it breaks in the
     /// configuration. With and without injection the run must differ only by the fault.
-    virtual void configure(RunOptions& options, bool inject) const;
+    virtual void configure(RunOptions& options, bool inject);
     // None of what follows is called on a run without injection.
     virtual void begin(FaultReach& reach);                                   ///< the machine stands at the start; disturbances known by time
     virtual void before_schedule(SchedulerKnobs& knobs, InstanceIndex instance, TimeNs now, FaultReach& reach);

@@ -59,6 +59,8 @@ class HostModel {
 public:
     static std::unique_ptr<HostModel> make(const RunOptions& options, const DeviceModel& device, Names& names, const Noise& noise, TimeNs start);
     virtual ~HostModel() = default;
+    /// A model in the same state, for the rehearsal of a turn on a copy of the machine; it refers to the same device model and names.
+    [[nodiscard]] virtual std::unique_ptr<HostModel> clone() const = 0;
 
     [[nodiscard]] const Topology& topology() const { return topology_; }
     /// Groups and signals that last for the run; fills in RankPlace::group. Once, before anything else.

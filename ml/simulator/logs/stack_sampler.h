@@ -12,8 +12,9 @@
 
 namespace faultline::simulator {
 
-/// Passes everything on to `next` and adds the samples. Holds the ranges of a thread only until its outermost one has closed.
-[[nodiscard]] std::unique_ptr<Sink> make_stack_sampler(const RunOptions& options, const Topology& topology, const Names& names, const Noise& noise,
-                                                       Sink& next);
+/// Passes everything on to `next` and adds the samples, a few seconds behind the events; the last ones when it is destroyed, so that `next`
+/// must still be there then. Holds the ranges of a thread only until its outermost one has closed and two seconds are over.
+[[nodiscard]] std::unique_ptr<Sink> make_stack_sampler(const RunOptions& options, const Topology& topology, const Names& names,
+                                                       const Noise& noise, Sink& next);
 
 }  // namespace faultline::simulator

@@ -10,8 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "ml/simulator/base/noise.h"
@@ -20,16 +20,17 @@
 
 namespace faultline::simulator {
 
-/// Something that befalls threads or devices between two times, whatever they run then.
+/// Something that befalls threads or devices between two times, whatever they run then. A pause or hold of kForever or more never ends: the
+/// thread stays blocked in what it was in.
 struct Disturbance {
     enum class What : std::uint8_t {
-        pause,       ///< the thread does nothing: what it was in is stretched by the overlap
-        slow_host,   ///< host costs × factor
-        hold_calls,  ///< API calls that run in the window return at its end; Python goes on
+        pause,         ///< the thread does nothing: what it was in is stretched by the overlap
+        slow_host,     ///< host costs × factor
+        hold_calls,    ///< API calls that run in the window return at its end; Python goes on
         slow_compute,  ///< device work of the stream's device: compute-bound × factor, memory-bound × (1 + 0.3 (factor - 1))
-        slow_all,    ///< all device work of the device but collectives × factor
-        slow_link,   ///< collectives and copies between devices × factor
-        delay_link,  ///< collectives get `factor` nanoseconds more
+        slow_all,      ///< all device work of the device but collectives × factor
+        slow_link,     ///< collectives and copies between devices × factor
+        delay_link,    ///< collectives get `factor` nanoseconds more
     };
     What what{};
     TimeNs start = 0, end = 0;
@@ -46,18 +47,26 @@ struct MarkerPassed {
     TimeNs time = 0;
 };
 
+class MachineState;
+
 class Machine {
 public:
     /// `topology` and `names` must outlive the machine. Every thread and stream is free at `start`.
     Machine(const Topology& topology, const Noise& noise, TimeNs start);
+    Machine(const Machine& other);
+    Machine(Machine&&) noexcept;
+    Machine& operator=(const Machine& other);
+    Machine& operator=(Machine&&) noexcept;
+    ~Machine();
 
-    void set_sink(Sink* sink) { sink_ = sink; }  ///< null: nothing is told
+    void set_sink(Sink* sink);  ///< null: nothing is told
 
     /// Streams that take part in one kind of collective; the number for Op::group.
     std::uint16_t add_group(std::vector<StreamIndex> members);
     /// A signal nobody has set; numbers are never used twice.
-    std::uint32_t new_signal() { return next_signal_++; }
+    std::uint32_t new_signal();
     void disturb(Disturbance disturbance);
+    void calm();  ///< takes every disturbance away: for a rehearsal of what would be without them
 
     /// Behind what the thread still has to do. Not before `not_before` (an order that came later).
     void run(ThreadIndex thread, Program program, TimeNs not_before = 0);
@@ -66,34 +75,29 @@ public:
     /// Runs every thread until it has nothing left or waits for what is not there. Events go to the sink as they end.
     void advance();
 
-    [[nodiscard]] TimeNs now(ThreadIndex thread) const;           ///< when it is through with what it could do
-    [[nodiscard]] bool idle(ThreadIndex thread) const;            ///< has nothing left to do
+    [[nodiscard]] TimeNs now(ThreadIndex thread) const;                             ///< when it is through with what it could do
+    [[nodiscard]] bool idle(ThreadIndex thread) const;                              ///< has nothing left to do
     [[nodiscard]] bool blocked(ThreadIndex thread) const { return !idle(thread); }  ///< after advance(): waits for what has not come
-    [[nodiscard]] TimeNs stream_end(StreamIndex stream) const;    ///< end of the last work on it that has an end
-    [[nodiscard]] bool stream_stuck(StreamIndex stream) const;    ///< work is queued that never ends or waits for ever
+    [[nodiscard]] TimeNs stream_end(StreamIndex stream) const;                      ///< end of the last work on it that has an end
+    [[nodiscard]] bool stream_stuck(StreamIndex stream) const;                      ///< work is queued that never ends or waits for ever
     [[nodiscard]] std::optional<TimeNs> signal_time(std::uint32_t signal) const;
     [[nodiscard]] std::vector<MarkerPassed> take_markers();
     /// End of the last event of a step so far, device work included; 0 where it has none.
     [[nodiscard]] TimeNs step_end(StepNumber step) const;
-    void forget_before(StepNumber step, std::uint32_t signal);    ///< lets go of what older steps and signals left
+    /// The lowest signal that something queued still waits for; kNoSignal where nothing does.
+    [[nodiscard]] std::uint32_t oldest_needed_signal() const;
+    void forget_before(StepNumber step, std::uint32_t signal);  ///< lets go of what older steps and signals left
 
     /// Ends the capture: open ranges are told up to `end` with `cut`; calls that never returned and work that never ended are not told,
     /// as profilers do.
     void finish(TimeNs end);
 
-    [[nodiscard]] std::uint64_t events() const { return events_; }
+    [[nodiscard]] std::uint64_t events() const;
+    /// Signals, steps, queued operations, programs, windows and open ranges that are held just now: bounded however long a run lasts.
+    [[nodiscard]] std::size_t held() const;
 
 private:
-    struct ThreadState;
-    struct StreamState;
-    const Topology* topology_;
-    Noise noise_;
-    Sink* sink_ = nullptr;
-    std::vector<ThreadState> threads_;
-    std::vector<StreamState> streams_;
-    std::uint32_t next_signal_ = 0;
-    std::uint64_t events_ = 0;
-    // the owner of this folder completes the members
+    std::unique_ptr<MachineState> state_;
 };
 
 }  // namespace faultline::simulator

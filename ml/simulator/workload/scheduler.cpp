@@ -1,3 +1,109 @@
 #include "ml/simulator/workload/scheduler.h"
 
-namespace faultline::simulator {}
+#include <algorithm>
+#include <utility>
+
+#include "ml/simulator/workload/scheduler_state.h"
+
+namespace faultline::simulator {
+
+Scheduler::Scheduler(const RunOptions& options, const Noise& noise, InstanceIndex instance, InstanceDuty duty, std::int64_t kv_blocks)
+    : state_(std::make_unique<State>(options, noise, instance, duty, kv_blocks)) {}
+Scheduler::Scheduler(Scheduler&&) noexcept = default;
+Scheduler::~Scheduler() = default;
+
+void Scheduler::add(Request request, TimeNs now) {
+    LiveRequest live;
+    live.request = std::move(request);
+    if (live.request.received == kNull) live.request.received = now;
+    live.target = live.request.prompt_tokens;
+    if (state_->duty == InstanceDuty::decode_only) live.scheduled = true;
+    state_->waiting.push_back(std::move(live));
+    LiveRequest& kept = state_->waiting.back();
+    state_->here[kept.request.number] = &kept;
+}
+
+void Scheduler::abort(RequestNumber request, TimeNs now) {
+    const auto found = state_->here.find(request);
+    if (found != state_->here.end()) state_->leave(*found->second, RequestEnd::aborted, now);
+}
+
+StepPlan Scheduler::schedule(TimeNs now, const SchedulerKnobs& knobs) {
+    State& s = *state_;
+    StepPlan plan;
+    plan.instance = s.instance;
+    plan.scheduled = now;
+    if (knobs.run) {
+        if (knobs.retract > 0) s.retract(plan, knobs.retract);
+        switch (s.options.deployment.engine) {
+            case Engine::vllm_v1_offline:
+            case Engine::vllm_v1_online: s.schedule_mixed(plan, knobs); break;
+            case Engine::vllm_v0:
+            case Engine::sglang: s.schedule_prefill_first(plan, knobs); break;
+            case Engine::fsdp: s.schedule_batch(plan, knobs); break;
+        }
+    }
+    if (!plan.requests.empty()) ++s.steps;
+    count_tokens(plan);
+    plan.finished = std::exchange(s.finished, {});
+    plan.aborted = std::exchange(s.aborted, {});
+    plan.running = running();
+    plan.waiting = waiting();
+    plan.blocks_used = s.blocks.used();
+    plan.blocks_total = s.blocks.total();
+    return plan;
+}
+
+StepOutcome Scheduler::complete(const StepPlan& plan, TimeNs now) {
+    State& s = *state_;
+    StepOutcome outcome;
+    for (const ScheduledRequest& r : plan.requests) {
+        outcome.drafts += r.drafts + r.ghost_drafts;
+        outcome.accepted += r.accepted;
+        const auto found = s.here.find(r.request);
+        if (found == s.here.end() || !r.last_chunk) continue;
+        LiveRequest& live = *found->second;
+        Request& request = live.request;
+        const int tokens = 1 + r.accepted;
+        live.in_flight -= tokens;
+        request.computed -= r.drafts + r.ghost_drafts - r.accepted;
+        request.generated += tokens;
+        request.last_token = now;
+        outcome.tokens_out += tokens;
+        if (request.first_token == kNull) {
+            request.first_token = now;
+            outcome.first_tokens.push_back(request.number);
+        }
+        if (request.generated >= request.output_tokens) {
+            outcome.finished.push_back(request.number);
+            s.leave(live, request.number % 3 == 0 ? RequestEnd::finished_stop : RequestEnd::finished_length, now);
+        } else if (s.duty == InstanceDuty::prefill_only) {
+            outcome.prefilled.push_back(request.number);
+            s.leave(live, RequestEnd::running, now);
+            s.departed.back().ended = kNull;
+        }
+    }
+    return outcome;
+}
+
+bool Scheduler::has_work() const { return !state_->waiting.empty() || !state_->running.empty(); }
+int Scheduler::waiting() const { return static_cast<int>(state_->waiting.size()); }
+int Scheduler::running() const { return static_cast<int>(state_->running.size()); }
+std::int64_t Scheduler::blocks_total() const { return state_->blocks.total(); }
+std::int64_t Scheduler::blocks_used() const { return state_->blocks.used(); }
+std::int64_t Scheduler::preemptions() const { return state_->preempted; }
+
+double Scheduler::prefix_hit_rate() const {
+    return state_->asked > 0 ? static_cast<double>(state_->hit) / static_cast<double>(state_->asked) : 0;
+}
+
+const Request* Scheduler::request(RequestNumber number) const {
+    const auto found = state_->here.find(number);
+    if (found != state_->here.end()) return &found->second->request;
+    const auto gone = std::find_if(state_->departed.begin(), state_->departed.end(), [&](const Request& r) { return r.number == number; });
+    return gone == state_->departed.end() ? nullptr : &*gone;
+}
+
+std::vector<Request> Scheduler::take_departed() { return std::exchange(state_->departed, {}); }
+
+}  // namespace faultline::simulator

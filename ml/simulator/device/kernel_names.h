@@ -1,0 +1,34 @@
+// How the kernels of a role are called: by engine, GPU generation, backend, build, and by the number of rows (ENGINES §4.1, §4.2, §4.4).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ml/simulator/base/role.h"
+#include "ml/simulator/base/run_options.h"
+#include "ml/simulator/device/cards.h"
+
+namespace faultline::simulator {
+
+class KernelNames {
+public:
+    KernelNames(const Deployment& deployment, const GpuCard& gpu) : deployment_(deployment), hopper_(gpu.compute_major >= 9) {}
+
+    /// `rows` are those of the product or the queries; `prefill`: prompt tokens are among them.
+    [[nodiscard]] std::string name(Role role, std::int64_t rows, bool prefill, std::int64_t bytes = 0) const;
+    /// The same role in another build or by another backend (FAULTS B1, B8, B10, B12); empty where there is none.
+    [[nodiscard]] static std::string other_build(Role role, std::string_view usual);
+    [[nodiscard]] bool hopper() const { return hopper_; }
+    [[nodiscard]] bool sglang() const { return deployment_.engine == Engine::sglang; }
+    [[nodiscard]] bool compiled() const;  ///< torch.compile fuses the small kernels
+
+private:
+    [[nodiscard]] std::string product(Role role, std::int64_t rows) const;
+    [[nodiscard]] std::string attention(std::int64_t rows, bool prefill) const;
+    [[nodiscard]] std::string norm(Role role) const;
+
+    const Deployment& deployment_;
+    bool hopper_;
+};
+
+}  // namespace faultline::simulator

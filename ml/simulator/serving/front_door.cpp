@@ -1,0 +1,135 @@
+#include "ml/simulator/serving/front_door.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ml/simulator/device/cards.h"
+
+namespace faultline::simulator {
+namespace {
+
+/// A KV cache over RDMA: handshake, then the blocks at 20 GB/s (FAULTS D8 is what is far above that).
+constexpr TimeNs kTransferHandshake = 3'000'000;
+constexpr double kTransferBytesPerNs = 20;
+
+std::vector<InstanceIndex> instances_with(const Places& places, InstanceDuty duty) {
+    std::vector<InstanceIndex> found;
+    for (std::size_t i = 0; i < places.instances.size(); ++i) {
+        if (places.instances[i].duty == duty) found.push_back(static_cast<InstanceIndex>(i));
+    }
+    return found;
+}
+
+}  // namespace
+
+FrontDoor::FrontDoor(const RunOptions& options, const Noise& noise, const Places& places, TimeNs start)
+    : options_(options), noise_(noise), places_(&places), arrivals_(options, noise, start) {}
+
+void FrontDoor::send(TimeNs until, Scene& scene) {
+    for (std::optional<TimeNs> next = arrivals_.next_time(); next && *next <= until; next = arrivals_.next_time()) {
+        Request request = arrivals_.take();
+        ++sent_;
+        const std::vector<InstanceIndex> both = instances_with(*places_, InstanceDuty::both);
+        const std::vector<InstanceIndex> decoders = instances_with(*places_, InstanceDuty::decode_only);
+        const std::vector<InstanceIndex>& homes = decoders.empty() ? both : decoders;
+        request.instance = homes[request.number % homes.size()];
+        const std::vector<InstanceIndex> prefillers = instances_with(*places_, InstanceDuty::prefill_only);
+        request.prefill_instance = prefillers.empty() ? request.instance : prefillers[request.number % prefillers.size()];
+        const std::uint32_t arrived = scene.machine.new_signal();
+        const double factor = scene.fault != nullptr ? scene.fault->tokenize_factor(request, request.sent) : 1;
+        if (factor > 1) scene.touched[request.number] = scene.fault->settings().info->type;
+        ThreadProgram program = scene.host.arrival(request, arrived, scene.machine, factor);
+        if (program.thread == ThreadIndex::none) {  // no API server: the core takes it
+            scene.machine.set_signal(arrived, request.sent);
+        } else {
+            if (scene.fault != nullptr) scene.fault->change_program(program, StepPlan{}, scene.reach);
+            scene.machine.run(program.thread, std::move(program.program), program.not_before);
+        }
+        coming_.push_back({arrived, std::move(request)});
+    }
+    scene.machine.advance();
+}
+
+void FrontDoor::bring(TimeNs now, Scene& scene) {
+    send(now, scene);
+    std::erase_if(coming_, [&](OnItsWay& way) {
+        const std::optional<TimeNs> time = scene.machine.signal_time(way.signal);
+        if (!time || *time > now) return false;
+        scene.logs.add(scene.voice.arrived(way.request, *time));
+        scene.schedulers[static_cast<std::size_t>(way.request.prefill_instance)].add(std::move(way.request), *time);
+        return true;
+    });
+    std::erase_if(transfers_, [&](Transfer& t) {
+        if (t.arrives > now) return false;
+        t.request.transfer_done = t.arrives;
+        scene.schedulers[static_cast<std::size_t>(t.request.instance)].add(std::move(t.request), t.arrives);
+        return true;
+    });
+    for (const auto& [request, instance] : leaving_) scene.schedulers[static_cast<std::size_t>(instance)].abort(request, now);
+    leaving_.clear();
+}
+
+std::optional<TimeNs> FrontDoor::next(Scene& scene) {
+    std::optional<TimeNs> soonest;
+    const auto take = [&](std::optional<TimeNs> time) {
+        if (time && (!soonest || *time < *soonest)) soonest = time;
+    };
+    for (const OnItsWay& way : coming_) take(scene.machine.signal_time(way.signal));
+    for (const Transfer& t : transfers_) take(t.arrives);
+    take(arrivals_.next_time());
+    return soonest;
+}
+
+std::uint32_t FrontDoor::oldest_signal() const {
+    std::uint32_t oldest = kNoSignal;
+    for (const OnItsWay& way : coming_) oldest = std::min(oldest, way.signal);
+    return oldest;
+}
+
+void FrontDoor::transfer(Request request, TimeNs time, Scene& scene) {
+    const ModelCard* model = model_named(options_.deployment.model);
+    const double bytes = model != nullptr ? static_cast<double>(model->kv_bytes_per_token()) * request.prompt_tokens : 0;
+    const TimeNs usual =
+        noise_.jitter(kTransferHandshake + static_cast<TimeNs>(bytes / kTransferBytesPerNs), 0.25, Draw::network_jitter, request.number, 77);
+    const TimeNs taken = scene.fault != nullptr ? scene.fault->transfer_time(request, usual, time) : usual;
+    if (taken != usual) scene.touched[request.number] = scene.fault->settings().info->type;
+    request.prefill_done = time;
+    transfers_.push_back({time + taken, std::move(request)});
+}
+
+void FrontDoor::deliver(const StepPlan& plan, const StepOutcome& outcome, std::vector<Request> departed, TimeNs time, Scene& scene,
+                        const std::function<void(const Request&)>& done) {
+    send(time, scene);  // what came before it is served before it
+    const Scheduler& scheduler = scene.schedulers[static_cast<std::size_t>(plan.instance)];
+    for (const ScheduledRequest& s : plan.requests) {
+        const Request* r = scheduler.request(s.request);
+        if (r != nullptr && r->abort_after >= 0 && r->generated >= r->abort_after && r->end == RequestEnd::running) {
+            leaving_.emplace_back(s.request, plan.instance);
+        }
+    }
+    TimeNs answered = time;
+    if (outcome.tokens_out > 0) {
+        const std::uint32_t sent = scene.machine.new_signal();
+        bool any = false;
+        for (ThreadProgram& program :
+             scene.host.deliver(static_cast<int>(plan.requests.size()), outcome.tokens_out, time, sent, scene.machine)) {
+            if (scene.fault != nullptr) scene.fault->change_program(program, StepPlan{}, scene.reach);
+            scene.machine.run(program.thread, std::move(program.program), program.not_before);
+            any = true;
+        }
+        if (any) scene.machine.advance();
+        answered = scene.machine.signal_time(sent).value_or(time);
+    }
+    for (Request& request : departed) {
+        const bool prefilled = std::find(outcome.prefilled.begin(), outcome.prefilled.end(), request.number) != outcome.prefilled.end();
+        if (prefilled) {
+            transfer(std::move(request), time, scene);
+            continue;
+        }
+        scene.logs.add(scene.voice.departed(request, answered));
+        arrivals_.answered(request, answered);
+        done(request);
+    }
+}
+
+}  // namespace faultline::simulator

@@ -1,0 +1,67 @@
+// From the clients to the scheduler and back: requests are sent, pass the API server, arrive; tokens go back through it. With prefill and
+// decode instances the KV cache travels between them. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ml/simulator/faults/fault.h"
+#include "ml/simulator/host/host_model.h"
+#include "ml/simulator/serving/log_queue.h"
+#include "ml/simulator/workload/arrivals.h"
+
+namespace faultline::simulator {
+
+class FrontDoor {
+public:
+    FrontDoor(const RunOptions& options, const Noise& noise, const Places& places, TimeNs start);
+
+    struct Scene {
+        HostModel& host;
+        Machine& machine;
+        LogVoice& voice;
+        LogQueue& logs;
+        Fault* fault;  ///< null: nothing is injected
+        FaultReach& reach;
+        std::vector<Scheduler>& schedulers;
+        std::map<RequestNumber, FaultClass>& touched;  ///< requests that the fault delayed or took part in
+    };
+
+    /// Sends what clients send up to `now`, and puts into the schedulers what has arrived by then.
+    void bring(TimeNs now, Scene& scene);
+    /// When the next request or KV cache can arrive anywhere; absent: nothing is on its way and no client will send.
+    [[nodiscard]] std::optional<TimeNs> next(Scene& scene);
+    /// Tokens of a step went out at `time`; `departed` have left the instance.
+    void deliver(const StepPlan& plan, const StepOutcome& outcome, std::vector<Request> departed, TimeNs time, Scene& scene,
+                 const std::function<void(const Request&)>& done);
+    void stop() { arrivals_.stop(); }
+    [[nodiscard]] std::uint64_t sent() const { return sent_; }
+    [[nodiscard]] std::uint32_t oldest_signal() const;  ///< that is still asked for; kNoSignal: none
+
+private:
+    struct OnItsWay {
+        std::uint32_t signal = 0;
+        Request request;
+    };
+    struct Transfer {
+        TimeNs arrives = 0;
+        Request request;
+    };
+
+    void send(TimeNs until, Scene& scene);
+    void transfer(Request request, TimeNs time, Scene& scene);
+
+    RunOptions options_;
+    Noise noise_;
+    const Places* places_;
+    ArrivalSource arrivals_;
+    std::vector<OnItsWay> coming_;
+    std::vector<Transfer> transfers_;
+    std::vector<RequestNumber> gone_;  ///< whose client went away, to be told to the scheduler
+    std::vector<std::pair<RequestNumber, InstanceIndex>> leaving_;
+    std::uint64_t sent_ = 0;
+};
+
+}  // namespace faultline::simulator

@@ -1,0 +1,51 @@
+// Counters beside the events: GPU clock, power, temperature and SM activity, and the host's CPU clock, ten times a second. They follow the work that ran and
+// what befell the devices, so that a clock fault can be confirmed and not only guessed. A tee. One thread.
+#pragma once
+
+#include <vector>
+
+#include "ml/simulator/base/noise.h"
+#include "ml/simulator/base/topology.h"
+#include "ml/simulator/device/cards.h"
+
+namespace faultline::simulator {
+
+/// By how much a device or host is slowed in a window, as its counters show it.
+struct SlowWindow {
+    TimeNs start = 0, end = 0;
+    int device = -1;  ///< position in Topology::devices; -1: the hosts' CPUs
+    double clock_factor = 1;
+};
+
+class Gauges final : public Sink {
+public:
+    Gauges(const Topology& topology, const GpuCard& gpu, const Noise& noise, Sink& next, TimeNs start);
+    void befall(SlowWindow window) { windows_.push_back(window); }
+
+    void event(const Event& event) override;
+    void log(const LogEntry& entry) override { next_.log(entry); }
+    void sample(const StackSampleEvent& sample) override { next_.sample(sample); }
+    void counter(const CounterEvent& counter) override { next_.counter(counter); }
+    void gap(const IdleGap& gap) override { next_.gap(gap); }
+
+    /// Writes the ticks before `until`: nothing that ran earlier may come afterwards.
+    void tick(TimeNs until);
+
+private:
+    struct Device {
+        std::vector<TimeNs> busy;  ///< of the ticks from next_tick_ on
+        double temperature = 45;
+    };
+    void write(TimeNs time, std::size_t device, double share);
+
+    const Topology& topology_;
+    const GpuCard& gpu_;
+    Noise noise_;
+    Sink& next_;
+    TimeNs next_tick_;
+    std::uint64_t number_ = 0;
+    std::vector<Device> devices_;
+    std::vector<SlowWindow> windows_;
+};
+
+}  // namespace faultline::simulator

@@ -1,0 +1,381 @@
+#include "ml/simulator/serving/serving_run.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <utility>
+
+namespace faultline::simulator {
+namespace {
+
+/// An engine whose queue is empty looks at least so often whether another instance has work for it.
+constexpr TimeNs kLookAround = 5'000'000;
+/// Time that must be lost before a change counts as visible: above the jitter of a step.
+constexpr TimeNs kLeastLoss = 30'000;
+constexpr double kLeastShare = 0.03;
+
+TimeNs duration_of(double seconds) { return static_cast<TimeNs>(seconds * 1e9); }
+
+}  // namespace
+
+/// A step between its launch and the arrival of its tokens.
+struct ServingRun::Flight {
+    StepPlan plan;
+    std::uint32_t done = kNoSignal;
+    GraphMode graphs = GraphMode::none;
+    bool changed = false;
+    TimeNs lost = 0;
+};
+
+struct ServingRun::Loop {
+    std::deque<Flight> flying;
+    bool stuck = false, over = false;
+    std::uint32_t turns = 0;
+    TimeNs ticked = 0;
+};
+
+ServingRun::ServingRun(const RunParts& parts, Sink& sink, RunListener listener, std::function<std::string(ProcessIndex)> file_of)
+    : parts_(parts),
+      listener_(std::move(listener)),
+      machine_(parts.host.topology(), parts.noise, parts.start),
+      gauges_(parts.host.topology(), parts.device.gpu(), parts.noise, sink, parts.start),
+      book_(parts.host.topology(), parts.names, gauges_, std::move(file_of)),
+      reach_{parts.options, parts.device, parts.host, machine_, parts.names, parts.noise, fault_logs_},
+      door_(parts.options, parts.noise, parts.host.places(), parts.start) {
+    machine_.set_sink(&book_);
+    parts_.host.prepare(machine_);
+    const Places& places = parts_.host.places();
+    for (std::size_t i = 0; i < places.instances.size(); ++i) {
+        schedulers_.emplace_back(parts_.options, parts_.noise, static_cast<InstanceIndex>(i), places.instances[i].duty, parts_.device.kv_blocks());
+        loops_.emplace_back();
+    }
+    together_ = parts_.options.deployment.expert_parallel && loops_.size() > 1;
+}
+
+ServingRun::~ServingRun() = default;
+
+TimeNs ServingRun::now(std::size_t instance) const { return machine_.now(parts_.host.places().instances[instance].core); }
+
+bool ServingRun::may_act(TimeNs now) const { return parts_.fault != nullptr && parts_.fault->active(now); }
+
+FrontDoor::Scene ServingRun::scene() { return {parts_.host, machine_, parts_.voice, logs_, parts_.fault, reach_, schedulers_, touched_requests_}; }
+
+bool ServingRun::serve(std::stop_token stop) {
+    TimeNs ready = parts_.start;
+    if (parts_.options.recording.startup) {
+        run_all(parts_.host.start_up(machine_), StepPlan{}, nullptr);
+        for (std::size_t i = 0; i < loops_.size(); ++i) ready = std::max(ready, now(i));
+        logs_.add(parts_.voice.start_up(parts_.start, ready));
+        door_ = FrontDoor(parts_.options, parts_.noise, parts_.host.places(), ready);
+        parts_.end += ready - parts_.start;
+    } else {
+        // It came up a while before the capture begins.
+        const TimeNs before = duration_of(300 + 600 * parts_.noise.uniform(Draw::start_time, 1));
+        logs_.add(parts_.voice.start_up(ready - before, ready - before + duration_of(70)));
+    }
+    if (parts_.fault != nullptr) parts_.fault->begin(reach_);
+    while (!stop.stop_requested()) {
+        const std::vector<std::size_t> instances = next_turn();
+        if (instances.empty()) break;
+        turn(instances);
+    }
+    if (stop.stop_requested()) return false;
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+        while (!loops_[i].flying.empty() && !loops_[i].stuck) finish_step(i);
+        ended_ = std::max(ended_, now(i));
+    }
+    if (summary_.stuck) ended_ = std::max(ended_, parts_.end);
+    machine_.finish(ended_);
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+        for (Flight& flight : loops_[i].flying) close(flight, 0);
+    }
+    gauges_.tick(ended_);
+    logs_.add(std::exchange(fault_logs_, {}));
+    logs_.give(ended_ + 1, book_);
+    summary_.requests = door_.sent();
+    summary_.events = machine_.events();
+    summary_.log_lines = logs_.given();
+    return true;
+}
+
+std::vector<std::size_t> ServingRun::next_turn() const {
+    std::vector<std::size_t> found;
+    if (parts_.options.max_steps > 0 && steps_ >= static_cast<StepNumber>(parts_.options.max_steps)) return found;
+    TimeNs soonest = parts_.end;
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+        const Loop& loop = loops_[i];
+        if (loop.stuck || loop.over || now(i) >= soonest) continue;
+        soonest = now(i);
+        found.assign(1, i);
+    }
+    if (together_ && !found.empty()) {
+        found.clear();
+        for (std::size_t i = 0; i < loops_.size(); ++i) {
+            if (!loops_[i].stuck && !loops_[i].over) found.push_back(i);
+        }
+    }
+    return found;
+}
+
+StepPlan ServingRun::schedule(std::size_t instance, TimeNs at) {
+    SchedulerKnobs knobs;
+    if (may_act(at)) parts_.fault->before_schedule(knobs, static_cast<InstanceIndex>(instance), at, reach_);
+    StepPlan plan = schedulers_[instance].schedule(at, knobs);
+    plan.instance = static_cast<InstanceIndex>(instance);
+    return plan;
+}
+
+void ServingRun::turn(const std::vector<std::size_t>& instances) {
+    TimeNs at = std::numeric_limits<TimeNs>::max();
+    for (const std::size_t i : instances) at = std::min(at, now(i));
+    settle(at);
+    std::vector<StepPlan> plans;
+    bool any = false;
+    for (const std::size_t i : instances) {
+        FrontDoor::Scene s = scene();
+        door_.bring(now(i), s);
+        plans.push_back(schedule(i, now(i)));
+        any = any || plans.back().kind != StepKind::idle;
+    }
+    for (std::size_t k = 0; k < instances.size(); ++k) {
+        const std::size_t i = instances[k];
+        StepPlan& plan = plans[k];
+        Loop& loop = loops_[i];
+        if (plan.kind == StepKind::idle && together_ && any) plan.kind = StepKind::dummy;
+        if (plan.kind == StepKind::idle) {
+            if (!loop.flying.empty()) {
+                finish_step(i);
+            } else if (schedulers_[i].has_work() && may_act(now(i))) {
+                spin(i, now(i));
+            } else {
+                wait_for_work(i, now(i));
+            }
+            continue;
+        }
+        plan.step = ++steps_;
+        plan.instance_step = loop.turns++;
+        StepPlan unchanged = plan;
+        launch(i, std::move(plan), std::move(unchanged));
+    }
+    machine_.advance();
+    for (const std::size_t i : instances) {
+        const std::size_t depth = parts_.options.deployment.async_scheduling ? 1 : 0;
+        while (loops_[i].flying.size() > depth && !loops_[i].stuck) finish_step(i);
+    }
+}
+
+void ServingRun::launch(std::size_t instance, StepPlan plan, StepPlan unchanged) {
+    const TimeNs at = now(instance);
+    const InstancePlaces& place = parts_.host.places().instances[instance];
+    const bool acting = may_act(at);
+    Flight flight;
+    const auto kernels_of = [&](const StepPlan& p) {
+        std::vector<StepKernels> kernels;
+        for (const RankPlace& rank : place.ranks) kernels.push_back(parts_.device.kernels(p, rank));
+        return kernels;
+    };
+    TimeNs rehearsed = kNull;
+    if (acting) {
+        Machine rehearsal = machine_;
+        rehearsal.set_sink(nullptr);
+        rehearsal.calm();
+        const std::unique_ptr<HostModel> host = parts_.host.clone();
+        for (ThreadProgram& p : host->begin(unchanged, kernels_of(unchanged), rehearsal).programs) {
+            rehearsal.run(p.thread, std::move(p.program), p.not_before);
+        }
+        rehearsal.advance();
+        if (const TimeNs end = rehearsal.step_end(unchanged.step); end > at) rehearsed = end - at;
+        flight.changed = parts_.fault->change_plan(plan, reach_);
+    }
+    std::vector<StepKernels> kernels = kernels_of(plan);
+    if (acting) {
+        for (std::size_t r = 0; r < kernels.size(); ++r) {
+            flight.changed = parts_.fault->change_kernels(kernels[r], plan, static_cast<int>(r), reach_) || flight.changed;
+        }
+    }
+    if (!kernels.empty()) {
+        plan.padded_batch = kernels.front().padded_batch;
+        plan.distinct_experts = kernels.front().distinct_experts;
+        flight.graphs = kernels.front().graphs;
+    }
+    flight.plan = std::move(plan);
+    StepPrograms programs = parts_.host.begin(flight.plan, kernels, machine_);
+    flight.done = programs.done;
+    StepRecord& record = book_.open(flight.plan, std::move(programs.text), at);
+    record.rehearsed = rehearsed;
+    for (const RankPlace& rank : place.ranks) record.ranks.push_back(rank.rank);
+    for (const ScheduledRequest& r : flight.plan.requests) {
+        if (const Request* request = schedulers_[instance].request(r.request)) record.requests.push_back(request->id);
+    }
+    run_all(std::move(programs.programs), flight.plan, &flight);
+    loops_[instance].flying.push_back(std::move(flight));
+}
+
+void ServingRun::run_all(std::vector<ThreadProgram> programs, const StepPlan& plan, Flight* flight) {
+    for (ThreadProgram& p : programs) {
+        if (may_act(machine_.now(p.thread)) && parts_.fault->change_program(p, plan, reach_) && flight != nullptr) flight->changed = true;
+        machine_.run(p.thread, std::move(p.program), p.not_before);
+    }
+    machine_.advance();
+}
+
+void ServingRun::finish_step(std::size_t instance) {
+    Loop& loop = loops_[instance];
+    Flight& flight = loop.flying.front();
+    machine_.advance();
+    const std::optional<TimeNs> done = machine_.signal_time(flight.done);
+    if (!done) {
+        stand_still(instance);
+        return;
+    }
+    const StepOutcome outcome = schedulers_[instance].complete(flight.plan, *done);
+    const ThreadIndex core = parts_.host.places().instances[instance].core;
+    std::optional<TimeNs> rehearsed;
+    if (may_act(machine_.now(core))) {
+        Machine rehearsal = machine_;
+        rehearsal.set_sink(nullptr);
+        rehearsal.calm();
+        const std::unique_ptr<HostModel> host = parts_.host.clone();
+        for (const auto programs : {&ServingRun::end_of, &ServingRun::turn_end_of}) {
+            for (ThreadProgram& p : programs(*host, flight.plan, outcome, rehearsal)) rehearsal.run(p.thread, std::move(p.program), p.not_before);
+        }
+        rehearsal.advance();
+        rehearsed = rehearsal.now(core);
+    }
+    run_all(end_of(parts_.host, flight.plan, outcome, machine_), flight.plan, &flight);
+    run_all(turn_end_of(parts_.host, flight.plan, outcome, machine_), flight.plan, &flight);
+    const TimeNs lost = rehearsed ? machine_.now(core) - *rehearsed : 0;
+    if (listener_.completed) listener_.completed(flight.plan, outcome, schedulers_[instance]);
+    summary_.tokens_out += outcome.tokens_out;
+    const StepRecord* record = book_.find(flight.plan.step);
+    logs_.add(parts_.voice.stepped({flight.plan, outcome, schedulers_[instance], record->start, machine_.now(core), flight.graphs}));
+    FrontDoor::Scene s = scene();
+    door_.deliver(flight.plan, outcome, schedulers_[instance].take_departed(), machine_.now(core), s, [&](const Request& request) {
+        const auto touched = touched_requests_.find(request.number);
+        const FaultClass label = touched == touched_requests_.end() ? FaultClass::normal : touched->second;
+        if (touched != touched_requests_.end()) touched_requests_.erase(touched);
+        if (label != FaultClass::normal) ++summary_.faulty_requests;
+        if (listener_.request) listener_.request(request, label);
+    });
+    close(flight, lost);
+    loop.flying.pop_front();
+}
+
+std::vector<ThreadProgram> ServingRun::end_of(HostModel& host, const StepPlan& plan, const StepOutcome& outcome, Machine& machine) {
+    return host.end(plan, outcome, machine);
+}
+
+std::vector<ThreadProgram> ServingRun::turn_end_of(HostModel& host, const StepPlan& plan, const StepOutcome&, Machine&) {
+    return host.end_turn(plan.instance);
+}
+
+void ServingRun::close(Flight& flight, TimeNs core_lost) {
+    StepRecord record = book_.close(flight.plan.step);
+    if (const TimeNs end = machine_.step_end(flight.plan.step); end > record.end) record.end = end;
+    if (record.end <= record.start) record.end = std::max(record.start + 1, ended_);
+    record.touched = record.touched || flight.changed;
+    const TimeNs took = record.end - record.start;
+    const TimeNs lost = std::max(record.rehearsed == kNull ? 0 : took - record.rehearsed, core_lost);
+    const Fault* fault = parts_.fault;
+    record.structural = fault != nullptr && record.touched && fault->structural();
+    const TimeNs least = std::max(kLeastLoss, static_cast<TimeNs>(kLeastShare * static_cast<double>(record.rehearsed == kNull ? took : record.rehearsed)));
+    const bool visible = record.structural || lost >= least || summary_.stuck;
+    FaultClass label = FaultClass::normal;
+    if (fault != nullptr && record.touched && visible) label = fault->settings().info->type;
+    if (!record.touched) record.rehearsed = kNull;
+    if (label == FaultClass::normal) {
+        if (!record.touched) book_.learn(record);
+    } else {
+        ++summary_.faulty_steps;
+        for (const ScheduledRequest& r : record.plan.requests) touched_requests_[r.request] = label;
+    }
+    ++summary_.steps;
+    if (parts_.fault != nullptr && record.touched) parts_.fault->after_step(record, reach_);
+    logs_.add(std::exchange(fault_logs_, {}));
+    if (listener_.step) listener_.step(record, label);
+}
+
+void ServingRun::wait_for_work(std::size_t instance, TimeNs at) {
+    FrontDoor::Scene s = scene();
+    std::optional<TimeNs> next = door_.next(s);
+    if (next && *next <= at) next = at + 1'000;
+    if (!next) {
+        bool others = false;
+        for (std::size_t i = 0; i < loops_.size(); ++i) others = others || (i != instance && !loops_[i].over && !loops_[i].stuck);
+        // Nobody will send any more, and no other instance can hand anything over.
+        if (!others || !parts_.options.deployment.prefill_decode) {
+            const bool busy = std::any_of(schedulers_.begin(), schedulers_.end(), [](const Scheduler& one) { return one.has_work(); });
+            if (!busy) {
+                loops_[instance].over = true;
+                return;
+            }
+        }
+        next = at + kLookAround;
+    }
+    TimeNs until = *next;
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+        if (i != instance && !loops_[i].over && !loops_[i].stuck) until = std::min(until, std::max(now(i), at) + kLookAround);
+    }
+    run_all(parts_.host.idle(static_cast<InstanceIndex>(instance), std::min(until, parts_.end), machine_), StepPlan{}, nullptr);
+    // A host model whose idling costs nothing must not hold the run.
+    if (now(instance) <= at) machine_.run(parts_.host.places().instances[instance].core, Program{}, until);
+    machine_.advance();
+}
+
+void ServingRun::spin(std::size_t instance, TimeNs at) {
+    // Live requests and nothing scheduled: the loop turns without tokens (FAULTS E5, E11).
+    StepPlan plan;
+    plan.instance = static_cast<InstanceIndex>(instance);
+    plan.step = ++steps_;
+    plan.instance_step = loops_[instance].turns++;
+    plan.scheduled = at;
+    plan.running = schedulers_[instance].running();
+    plan.waiting = schedulers_[instance].waiting();
+    plan.blocks_used = schedulers_[instance].blocks_used();
+    plan.blocks_total = schedulers_[instance].blocks_total();
+    Flight flight;
+    flight.plan = plan;
+    flight.changed = true;
+    StepPrograms programs = parts_.host.begin(plan, {}, machine_);
+    StepRecord& record = book_.open(plan, std::move(programs.text), at);
+    record.rehearsed = 0;
+    for (const RankPlace& rank : parts_.host.places().instances[instance].ranks) record.ranks.push_back(rank.rank);
+    run_all(std::move(programs.programs), plan, &flight);
+    run_all(parts_.host.end_turn(plan.instance), plan, &flight);
+    run_all(parts_.host.idle(plan.instance, now(instance) + kLookAround, machine_), StepPlan{}, nullptr);
+    if (now(instance) <= at) machine_.run(parts_.host.places().instances[instance].core, Program{}, at + kLookAround);
+    machine_.advance();
+    book_.find(plan.step)->end = now(instance);
+    close(flight, now(instance) - at);
+}
+
+void ServingRun::stand_still(std::size_t instance) {
+    loops_[instance].stuck = true;
+    summary_.stuck = true;
+    TimeNs at = parts_.end;
+    if (parts_.fault != nullptr && parts_.fault->stuck(now(instance), at, reach_)) ended_ = std::max(ended_, std::min(at, parts_.end));
+    logs_.add(std::exchange(fault_logs_, {}));
+}
+
+void ServingRun::settle(TimeNs at) {
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+        if (at - loops_[i].ticked < 500'000'000) continue;
+        loops_[i].ticked = at;
+        logs_.add(parts_.voice.tick(static_cast<InstanceIndex>(i), schedulers_[i], at));
+    }
+    logs_.add(std::exchange(fault_logs_, {}));
+    logs_.give(at, book_);
+    gauges_.tick(at - 200'000'000);
+    StepNumber oldest = steps_ + 1;
+    std::uint32_t signal = machine_.oldest_needed_signal();
+    for (const Loop& loop : loops_) {
+        for (const Flight& flight : loop.flying) {
+            oldest = std::min(oldest, flight.plan.step);
+            signal = std::min(signal, flight.done);
+        }
+    }
+    signal = std::min(signal, door_.oldest_signal());
+    machine_.forget_before(oldest, signal);
+}
+
+}  // namespace faultline::simulator
