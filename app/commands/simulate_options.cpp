@@ -222,6 +222,11 @@ Result<SimulationJob> job_of(const SimulateOptions& options) {
     }
     if (options.scenario.empty()) run.deployment.tp = 2;
     if (auto done = set_over(options, run); !done) return tl::unexpected<Error>(done.error());
+    const FaultInfo* info = job.fault ? job.fault->info : nullptr;
+    if (info != nullptr && options.tp && run.deployment.tp * run.deployment.dp < info->ranks) {
+        return wrong(fmt::format("the scenario {} needs {} ranks", info->name, info->ranks),
+                     fmt::format("Give --tp {}, or leave out --tp", info->ranks));
+    }
     return job;
 }
 

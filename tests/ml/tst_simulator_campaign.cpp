@@ -15,6 +15,7 @@
 
 #include "ml/simulator/campaign/apportion.h"
 #include "ml/simulator/campaign/campaign.h"
+#include "ml/simulator/campaign/history.h"
 #include "ml/simulator/campaign/request_traces.h"
 #include "ml/simulator/campaign/run_campaign.h"
 #include "tests/ml/trivial_classifier.h"
@@ -215,6 +216,7 @@ void TestSimulatorCampaign::reserved_runs_are_test_runs() {
     }
     QVERIFY(kinds == (std::set<std::string_view>{"A9", "B10", "C3", "D6", "E10", "E12"}));
     QVERIFY(plan.hash != paper_plan().hash);
+    QCOMPARE(plan.runs.size(), std::size_t{4 * 6});
 }
 
 void TestSimulatorCampaign::large_is_eight_times_as_large() {
@@ -285,6 +287,12 @@ void TestSimulatorCampaign::runs_have_room_for_a_history() {
         if (o.workload.arrivals != Arrivals::closed_loop) QVERIFY(o.workload.rate * o.duration_s / 2 >= 60);  // a prefill each
         QVERIFY(!run.job.fault || !run.job.fault->duration_s);
     }
+    // What a scenario needs makes requests rarer: the run is longer, so that there are as many.
+    RunOptions options;
+    options.duration_s = 6;
+    options.workload.rate = 30;
+    QVERIFY(length_for(options, *fault_named("D10")) >= 2 * 60 / 1.5);
+    QCOMPARE(length_for(options, *fault_named("C2")), 6.0);
 }
 
 void TestSimulatorCampaign::names_and_numbers_tell_nothing_data() {

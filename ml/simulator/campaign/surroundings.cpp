@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "ml/simulator/campaign/history.h"
+
 namespace faultline::simulator {
 namespace {
 
@@ -51,9 +53,6 @@ private:
     std::uint64_t key_, drawn_ = 0;
 };
 
-/// Steps of each phase that are wanted before the middle of the run, with something to spare. FSDP reads prompts once a batch and is eager,
-/// so that its prefill steps are worth many events: half as many of those (its decode steps are ten times as many).
-constexpr double kHistory = 75, kFsdpHistory = 36;
 constexpr double kShortest = 6;  // seconds: faults that last seconds need room
 
 struct Costs {

@@ -33,7 +33,8 @@ struct NameSigns {
             vllm_v1 = vllm_v1 || has(name, "vllm/v1/");
             vllm = vllm || has(name, "vllm");
             fsdp = fsdp || has(name, "fsdp") || has(name, "fullyshardeddataparallel");
-            moe = moe || has(name, "fused_moe") || has(name, "moe_align") || has(name, "grouped_gemm");
+            moe = moe || has(name, "fused_moe") || has(name, "moe_align") || has(name, "moe_forward") || has(name, "matmul_ogs") ||
+                  has(name, "grouped_gemm");
             nccl = nccl || has(name, "nccldevkernel");
         }
     }

@@ -155,12 +155,15 @@ void ServingRun::turn(const std::vector<std::size_t>& instances) {
         plan.step = ++steps_;
         plan.instance_step = loop.turns++;
         StepPlan unchanged = plan;
-        launch(i, std::move(plan), std::move(unchanged));
+        launch(i, plan, std::move(unchanged));
     }
     machine_.advance();
-    for (const std::size_t i : instances) {
-        const std::size_t depth = parts_.options.deployment.async_scheduling ? 1 : 0;
+    const std::size_t depth = parts_.options.deployment.async_scheduling ? 1 : 0;
+    for (std::size_t k = 0; k < instances.size(); ++k) {
+        const std::size_t i = instances[k];
+        if (plans[k].kind == StepKind::idle) continue;
         while (loops_[i].flying.size() > depth && !loops_[i].stuck) finish_step(i);
+        if (!loops_[i].stuck) run_all(parts_.host.end_turn(static_cast<InstanceIndex>(i)), StepPlan{}, nullptr);
     }
 }
 
@@ -236,14 +239,11 @@ void ServingRun::finish_step(std::size_t instance) {
         rehearsal.set_sink(nullptr);
         rehearsal.calm();
         const std::unique_ptr<HostModel> host = parts_.host.clone();
-        for (const auto programs : {&ServingRun::end_of, &ServingRun::turn_end_of}) {
-            for (ThreadProgram& p : programs(*host, flight.plan, outcome, rehearsal)) rehearsal.run(p.thread, std::move(p.program), p.not_before);
-        }
+        for (ThreadProgram& p : host->end(flight.plan, outcome, rehearsal)) rehearsal.run(p.thread, std::move(p.program), p.not_before);
         rehearsal.advance();
         rehearsed = rehearsal.now(core);
     }
-    run_all(end_of(parts_.host, flight.plan, outcome, machine_), flight.plan, &flight);
-    run_all(turn_end_of(parts_.host, flight.plan, outcome, machine_), flight.plan, &flight);
+    run_all(parts_.host.end(flight.plan, outcome, machine_), flight.plan, &flight);
     const TimeNs lost = rehearsed ? machine_.now(core) - *rehearsed : 0;
     if (listener_.completed) listener_.completed(flight.plan, outcome, schedulers_[instance]);
     summary_.tokens_out += outcome.tokens_out;
@@ -259,14 +259,6 @@ void ServingRun::finish_step(std::size_t instance) {
     });
     close(flight, lost);
     loop.flying.pop_front();
-}
-
-std::vector<ThreadProgram> ServingRun::end_of(HostModel& host, const StepPlan& plan, const StepOutcome& outcome, Machine& machine) {
-    return host.end(plan, outcome, machine);
-}
-
-std::vector<ThreadProgram> ServingRun::turn_end_of(HostModel& host, const StepPlan& plan, const StepOutcome&, Machine&) {
-    return host.end_turn(plan.instance);
 }
 
 void ServingRun::close(Flight& flight, TimeNs core_lost) {

@@ -60,8 +60,6 @@ private:
     void spin(std::size_t instance, TimeNs now);
     void run_all(std::vector<ThreadProgram> programs, const StepPlan& plan, Flight* flight);
     void close(Flight& flight, TimeNs core_lost);
-    [[nodiscard]] static std::vector<ThreadProgram> end_of(HostModel& host, const StepPlan& plan, const StepOutcome& outcome, Machine& machine);
-    [[nodiscard]] static std::vector<ThreadProgram> turn_end_of(HostModel& host, const StepPlan& plan, const StepOutcome& outcome, Machine& machine);
     void stand_still(std::size_t instance);
     void settle(TimeNs now);
     [[nodiscard]] bool may_act(TimeNs now) const;

@@ -1,0 +1,168 @@
+#include "ml/simulator/host/engine_host.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace faultline::simulator {
+namespace {
+
+/// Between processes by ZeroMQ and shared memory.
+constexpr TimeNs kMessage = 90'000;
+constexpr TimeNs kTokenizePerToken = 900;
+
+}  // namespace
+
+EngineHost::EngineHost(const RunOptions& options, const DeviceModel& device, Names& names, const Noise& noise, TimeNs start)
+    : options_(options), device_(device), names_(names), noise_(noise), words_(options, names), kit_{options_, words_, names_} {
+    build_places(start);
+}
+
+void EngineHost::prepare(Machine& machine) {
+    std::vector<StreamIndex> everyone;
+    for (InstancePlaces& instance : places_.instances) {
+        std::vector<StreamIndex> members;
+        const bool sharded = options_.deployment.engine == Engine::fsdp;
+        for (const RankPlace& rank : instance.ranks) {
+            members.push_back(sharded ? rank.communication : rank.compute);
+            everyone.push_back(rank.compute);
+        }
+        if (members.size() < 2) continue;
+        const std::uint16_t group = machine.add_group(members);
+        for (RankPlace& rank : instance.ranks) rank.group = group;
+    }
+    if (!options_.deployment.expert_parallel || places_.instances.size() < 2) return;
+    const std::uint16_t group = machine.add_group(everyone);
+    for (InstancePlaces& instance : places_.instances) {
+        for (RankPlace& rank : instance.ranks) rank.expert_group = group;
+    }
+}
+
+std::vector<ThreadProgram> EngineHost::end_turn(InstanceIndex instance) {
+    ProgramWriter w(kit_, nullptr, 0);
+    w.pop(Role::step);
+    ThreadProgram program;
+    program.thread = at(instance).core;
+    program.program = w.take();
+    program.part = ProgramPart::turn_end;
+    program.instance = instance;
+    std::vector<ThreadProgram> programs;
+    programs.push_back(std::move(program));
+    return programs;
+}
+
+std::vector<ThreadProgram> EngineHost::idle(InstanceIndex instance, TimeNs until, Machine& machine) {
+    const std::uint32_t woken = machine.new_signal();
+    machine.set_signal(woken, until);
+    ProgramWriter w(kit_, &machine, 0);
+    w.push(Role::idle);
+    w.wait(Role::idle, woken);
+    w.pop(Role::idle);
+    ThreadProgram program;
+    program.thread = at(instance).core;
+    program.program = w.take();
+    program.part = ProgramPart::idle;
+    program.instance = instance;
+    std::vector<ThreadProgram> programs;
+    programs.push_back(std::move(program));
+    return programs;
+}
+
+ThreadProgram EngineHost::arrival(const Request& request, std::uint32_t arrived, Machine& machine, double tokenize_factor) {
+    remember_ids(request);
+    ThreadProgram program;
+    program.part = ProgramPart::api;
+    program.thread = places_.api;
+    program.not_before = request.sent;
+    if (places_.api == ThreadIndex::none) return program;
+    ProgramWriter w(kit_, &machine, 0);
+    w.push(Role::http);
+    w.work(Role::http, 180'000);
+    w.push(Role::tokenize);
+    w.work(Role::tokenize, static_cast<TimeNs>(tokenize_factor * static_cast<double>(90'000 + kTokenizePerToken * request.prompt_tokens)));
+    w.pop(Role::tokenize);
+    w.work(Role::http, 60'000);
+    w.pop(Role::http);
+    w.set(arrived, kMessage);
+    program.program = w.take();
+    return program;
+}
+
+std::vector<ThreadProgram> EngineHost::deliver(int requests, int tokens, TimeNs time, std::uint32_t sent, Machine& machine) {
+    std::vector<ThreadProgram> programs;
+    if (places_.api == ThreadIndex::none) {
+        machine.set_signal(sent, time);
+        return programs;
+    }
+    const auto write = [&](ThreadIndex thread, TimeNs from, Role role, TimeNs cost, std::uint32_t wait_for, std::uint32_t then, TimeNs transport) {
+        ProgramWriter w(kit_, &machine, 0);
+        if (wait_for != kNoSignal) w.wait(Role::idle, wait_for);
+        w.push(role);
+        w.work(role, cost);
+        w.pop(role);
+        w.set(then, transport);
+        ThreadProgram program;
+        program.thread = thread;
+        program.program = w.take();
+        program.not_before = from;
+        program.part = ProgramPart::api;
+        programs.push_back(std::move(program));
+    };
+    const TimeNs detokenize = 9'000 * requests + 1'500 * tokens, stream = 14'000 * requests;
+    if (places_.detokenizer != ThreadIndex::none) {
+        const std::uint32_t text = machine.new_signal();
+        write(places_.detokenizer, time + kMessage, Role::detokenize, detokenize, kNoSignal, text, kMessage);
+        write(places_.api, time + kMessage, Role::http, stream, text, sent, 0);
+    } else {
+        write(places_.api, time + kMessage, Role::detokenize, detokenize + stream, kNoSignal, sent, 0);
+    }
+    return programs;
+}
+
+std::vector<ThreadProgram> EngineHost::start_up(Machine& machine) {
+    std::vector<ThreadProgram> programs;
+    for (const InstancePlaces& instance : places_.instances) {
+        std::vector<std::uint32_t> ready;
+        for (std::size_t r = 0; r < instance.workers.size(); ++r) {
+            ProgramWriter w(kit_, &machine, 0);
+            w.push(Role::warm_up);
+            w.work(Role::warm_up, 2'600'000'000);
+            for (int i = 0; i < 6; ++i) {
+                w.call(Role::module_load, "cuModuleLoadData", 3'500'000);
+                w.call(Role::allocate, "cudaMalloc", 900'000);
+            }
+            w.pop(Role::warm_up);
+            if (options_.deployment.graphs != GraphMode::none && options_.deployment.engine != Engine::fsdp) {
+                w.push(Role::compile);
+                w.work(Role::compile, 5'200'000'000);
+                w.pop(Role::compile);
+            }
+            for (const DeviceModel::CapturePhase& phase : device_.captures(instance.ranks[r])) {
+                w.push_text(Role::capture, fmt::format("capture_{}_{}", phase.size, phase.mode == GraphMode::full ? "decode" : "PIECEWISE"));
+                w.operations(phase.ops);
+                w.pop_one(Role::capture);
+            }
+            ready.push_back(machine.new_signal());
+            w.set(ready.back(), kMessage);
+            ThreadProgram program;
+            program.thread = instance.workers[r];
+            program.program = w.take();
+            program.part = ProgramPart::start_up;
+            program.rank = static_cast<int>(r);
+            programs.push_back(std::move(program));
+        }
+        if (instance.core == instance.workers.front()) continue;
+        ProgramWriter w(kit_, &machine, 0);
+        w.push(Role::rpc_wait);
+        for (const std::uint32_t signal : ready) w.wait(Role::rpc_wait, signal);
+        w.pop(Role::rpc_wait);
+        ThreadProgram program;
+        program.thread = instance.core;
+        program.program = w.take();
+        program.part = ProgramPart::start_up;
+        programs.push_back(std::move(program));
+    }
+    return programs;
+}
+
+}  // namespace faultline::simulator

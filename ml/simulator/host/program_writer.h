@@ -1,0 +1,52 @@
+// Writes programs: ranges by role, host work, and the operations of the device model with operators and Python frames around them. One thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ml/simulator/device/device_model.h"
+#include "ml/simulator/host/span_words.h"
+#include "ml/simulator/machine/machine.h"
+
+namespace faultline::simulator {
+
+/// What writers of one engine share.
+struct WritingKit {
+    const RunOptions& options;
+    const SpanWords& words;
+    Names& names;
+};
+
+class ProgramWriter {
+public:
+    /// `machine` gives numbers to events; null where a program has none.
+    ProgramWriter(const WritingKit& kit, Machine* machine, StepNumber step) : kit_(kit), machine_(machine) { program_.step = step; }
+
+    void push(Role role);  ///< a range of the dialect's name, silent where it has none; its Python frame around it
+    void push_text(Role role, const std::string& text);  ///< without a frame; silent where the text is empty
+    void push_named(Role role, EventKind kind, std::string_view name);
+    void pop(Role role);  ///< what push() opened
+    void pop_one(Role role);  ///< what push_text() or push_named() opened
+    void work(Role role, TimeNs cost);
+    void call(Role role, std::string_view name, TimeNs cost);
+    void wait(Role role, std::uint32_t signal);
+    void set(std::uint32_t signal, TimeNs transport);
+    void record(std::uint32_t event, StreamIndex stream);
+    void wait_event(std::uint32_t event);
+    /// Operations of the device model; events of record_event and stream_wait get numbers of the machine.
+    void operations(const std::vector<Op>& ops);
+
+    [[nodiscard]] Program take() { return std::move(program_); }
+
+private:
+    void operation(const Op& op);
+    [[nodiscard]] bool has_frame(Role role) const;
+
+    const WritingKit& kit_;
+    Machine* machine_;
+    Program program_;
+    std::map<std::uint32_t, std::uint32_t> events_;
+};
+
+}  // namespace faultline::simulator

@@ -1,0 +1,126 @@
+// vLLM: v1 with an engine core and workers (one process where TP is 1), v0 with the engine as rank 0 (ENGINES §1.1, §1.2, §2.1, §2.2, §2.4).
+#include <utility>
+
+#include "ml/simulator/host/engines.h"
+
+namespace faultline::simulator {
+namespace {
+
+/// Shared-memory queues between the core and its workers; v0 broadcasts over gloo.
+constexpr TimeNs kOrderTransport = 70'000, kReplyTransport = 55'000, kBroadcastTransport = 160'000;
+
+class VllmHost final : public EngineHost {
+public:
+    using EngineHost::EngineHost;
+    [[nodiscard]] std::unique_ptr<HostModel> clone() const override { return std::make_unique<VllmHost>(*this); }
+
+    [[nodiscard]] StepPrograms begin(const StepPlan& plan, const std::vector<StepKernels>& kernels, Machine& machine) override;
+    [[nodiscard]] std::vector<ThreadProgram> end(const StepPlan& plan, const StepOutcome& outcome, Machine& machine) override;
+
+private:
+    void write_core(ProgramWriter& w, const StepPlan& plan, const std::vector<std::uint32_t>& orders) const;
+    void write_worker(ProgramWriter& w, const StepPlan& plan, const StepKernels& kernels, const RankPlace& place, std::uint32_t copied, const std::string& text) const;
+    [[nodiscard]] bool v0() const { return options_.deployment.engine == Engine::vllm_v0; }
+};
+
+void VllmHost::write_core(ProgramWriter& w, const StepPlan& plan, const std::vector<std::uint32_t>& orders) const {
+    w.push(Role::step);
+    write_schedule(w, plan);
+    if (plan.kind == StepKind::idle) return;
+    w.push(Role::rpc);
+    w.work(Role::rpc, 24'000 + 900 * static_cast<TimeNs>(plan.requests.size()));
+    for (const std::uint32_t order : orders) w.set(order, v0() ? kBroadcastTransport : kOrderTransport);
+}
+
+void VllmHost::write_worker(ProgramWriter& w, const StepPlan& plan, const StepKernels& kernels, const RankPlace& place, std::uint32_t copied,
+                            const std::string& text) const {
+    const bool python = options_.recording.python;
+    if (python) w.push_named(Role::step, EventKind::python, v0() ? "vllm/worker/worker_base.py(361): execute_model" : "vllm/v1/worker/gpu_worker.py(534): execute_model");
+    w.push_text(Role::step, text);
+    if (words_.semantic() && options_.recording.request_ids && place.rank == 0) {
+        w.push_text(Role::update_states, SpanWords::requests(plan, ids_of(plan)));
+        w.work(Role::update_states, 600);
+        w.pop_one(Role::update_states);
+    }
+    write_forward(w, plan, kernels);
+    w.pop_one(Role::step);
+    if (python) w.pop_one(Role::step);
+    write_sampling(w, plan, kernels, place, copied, !asynchronous());
+}
+
+StepPrograms VllmHost::begin(const StepPlan& plan, const std::vector<StepKernels>& kernels, Machine& machine) {
+    const InstancePlaces& place = at(plan.instance);
+    StepPrograms step;
+    step.text = words_.step(plan);
+    const auto add = [&](ThreadIndex thread, ProgramPart part, int rank, Program program) {
+        ThreadProgram p;
+        p.thread = thread;
+        p.program = std::move(program);
+        p.part = part;
+        p.instance = plan.instance;
+        p.rank = rank;
+        step.programs.push_back(std::move(p));
+    };
+    const std::size_t ranks = plan.kind == StepKind::idle ? 0 : place.workers.size();
+    std::vector<std::uint32_t> orders;
+    const std::size_t in_core = !place.workers.empty() && place.workers.front() == place.core ? 1 : 0;
+    for (std::size_t r = in_core; r < ranks; ++r) orders.push_back(machine.new_signal());
+    Flight flight;
+    flight.reply = machine.new_signal();
+    ProgramWriter core(kit_, &machine, plan.step);
+    write_core(core, plan, orders);
+    // In one process the worker's part lies inside the core's call.
+    if (ranks > 0 && in_core == 0) core.pop(Role::rpc);
+    add(place.core, ProgramPart::begin_core, -1, core.take());
+    for (std::size_t r = 0; r < ranks; ++r) {
+        ProgramWriter w(kit_, &machine, plan.step);
+        if (r >= in_core) {
+            w.push(Role::rpc_wait);
+            w.wait(Role::rpc_wait, orders[r - in_core]);
+            w.pop(Role::rpc_wait);
+        }
+        const std::uint32_t copied = machine.new_signal();
+        write_worker(w, plan, kernels[r], place.ranks[r], copied, step.text);
+        const bool inside = r < in_core;
+        if (r == 0 && (!asynchronous() || kernels[r].logits.empty())) w.set(flight.reply, inside ? 0 : kReplyTransport);
+        if (inside) w.pop(Role::rpc);
+        add(place.workers[r], ProgramPart::worker, static_cast<int>(r), w.take());
+        if (!asynchronous() || kernels[r].logits.empty()) continue;
+        ProgramWriter out(kit_, &machine, plan.step);
+        out.push(Role::event_wait);
+        out.wait_event(copied);
+        out.work(Role::event_wait, 18'000);
+        out.pop(Role::event_wait);
+        if (r == 0) out.set(flight.reply, inside ? 4'000 : kReplyTransport);
+        add(place.output_threads[r], ProgramPart::output, static_cast<int>(r), out.take());
+    }
+    step.done = flight.reply;
+    if (ranks > 0) in_flight_[plan.step] = flight;
+    return step;
+}
+
+std::vector<ThreadProgram> VllmHost::end(const StepPlan& plan, const StepOutcome& outcome, Machine& machine) {
+    ProgramWriter w(kit_, &machine, plan.step);
+    w.push(Role::wait_output);
+    w.wait(Role::wait_output, in_flight_.at(plan.step).reply);
+    w.pop(Role::wait_output);
+    write_update(w, plan, outcome);
+    in_flight_.erase(plan.step);
+    forget_ids(plan);
+    ThreadProgram program;
+    program.thread = at(plan.instance).core;
+    program.program = w.take();
+    program.part = ProgramPart::end_core;
+    program.instance = plan.instance;
+    std::vector<ThreadProgram> programs;
+    programs.push_back(std::move(program));
+    return programs;
+}
+
+}  // namespace
+
+std::unique_ptr<HostModel> make_vllm_host(const RunOptions& options, const DeviceModel& device, Names& names, const Noise& noise, TimeNs start) {
+    return std::make_unique<VllmHost>(options, device, names, noise, start);
+}
+
+}  // namespace faultline::simulator
