@@ -38,11 +38,12 @@ public:
     }
 
     void embedding() {
-        put(Role::embedding, -1, make_.costs.elementwise(1.8, 2 * s_.rows * hidden()), Bound::memory);
-        reduce(-1);
+        // The split of the attention over the SMs is planned before the forward, outside of its graph (FlashAttention 3).
         if (make_.kernel_names.hopper() && make_.deployment.attention_backend == "flash" && !make_.kernel_names.sglang() && sharded()) {
             put(Role::attention_prepare, -1, make_.costs.elementwise(2.6, 0), Bound::none);
         }
+        put(Role::embedding, -1, make_.costs.elementwise(1.8, 2 * s_.rows * hidden()), Bound::memory);
+        reduce(-1);
     }
 
     void layer(int l) {

@@ -101,6 +101,10 @@ Op KernelMaker::call(OpKind kind, Role role, std::string_view name, TimeNs cost,
 std::vector<Op> as_graph(KernelMaker& make, std::vector<Op> forward, StreamIndex stream) {
     std::vector<Op> graph;
     graph.reserve(forward.size() + 1);
+    if (!forward.empty() && forward.front().role == Role::attention_prepare) {
+        graph.push_back(forward.front());
+        forward.erase(forward.begin());
+    }
     graph.push_back(make.call(OpKind::graph_launch, Role::graph, "cudaGraphLaunch", 28'000 + 90 * static_cast<TimeNs>(forward.size()), stream));
     for (Op& op : forward) {
         op.kind = OpKind::node;

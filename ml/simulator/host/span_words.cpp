@@ -141,7 +141,8 @@ std::string SpanWords::step(const StepPlan& plan) const {
     }
     switch (options_.deployment.engine) {
         case Engine::sglang: return sglang_step(plan, dialect);
-        case Engine::fsdp: return dialect == Dialect::engine_older ? "FullyShardedDataParallel.forward" : "FSDP::root_pre_forward";
+        // FSDP 2 writes about units alone: there is no range of a whole forward.
+        case Engine::fsdp: return dialect == Dialect::engine_older ? "FullyShardedDataParallel.forward" : std::string{};
         default: return vllm_step(plan, dialect);
     }
 }

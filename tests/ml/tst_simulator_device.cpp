@@ -1,0 +1,278 @@
+// What a step makes a device do: the counts, names and durations of ENGINES §4.
+#include <QTest>
+
+#include <algorithm>
+#include <set>
+
+#include "ml/simulator/device/device_model.h"
+
+using namespace faultline;
+using namespace faultline::simulator;
+
+namespace {
+
+StepPlan decode_of(int batch, int kv = 1000) {
+    StepPlan plan;
+    plan.step = 1;
+    for (int i = 0; i < batch; ++i) {
+        ScheduledRequest r;
+        r.request = static_cast<RequestNumber>(i);
+        r.tokens = 1;
+        r.computed_before = kv;
+        plan.requests.push_back(r);
+    }
+    count_tokens(plan);
+    return plan;
+}
+
+StepPlan prefill_of(int tokens) {
+    StepPlan plan = decode_of(1, 0);
+    plan.requests.front().context = true;
+    plan.requests.front().tokens = tokens;
+    count_tokens(plan);
+    return plan;
+}
+
+struct Scene {
+    Deployment deployment;
+    Names names;
+    Noise noise{1};
+    RankPlace place;
+
+    explicit Scene(const char* model = "qwen3-8b", const char* gpu = "h100", int tp = 1, GraphMode graphs = GraphMode::none,
+                   Engine engine = Engine::vllm_v1_online) {
+        deployment.engine = engine;
+        deployment.model = model;
+        deployment.gpu = gpu;
+        deployment.tp = tp;
+        deployment.graphs = graphs;
+        place.ranks = tp;
+        place.group = tp > 1 ? 0 : kNoGroup;
+    }
+    StepKernels kernels(const StepPlan& plan) {
+        const DeviceModel model(deployment, names, noise);
+        return model.kernels(plan, place);
+    }
+};
+
+int count(const std::vector<Op>& ops, Role role) {
+    return static_cast<int>(std::count_if(ops.begin(), ops.end(), [&](const Op& op) { return op.role == role; }));
+}
+
+int products(const std::vector<Op>& ops) {
+    return count(ops, Role::qkv_gemm) + count(ops, Role::o_gemm) + count(ops, Role::gate_up_gemm) + count(ops, Role::down_gemm);
+}
+
+TimeNs time_of(const std::vector<Op>& ops, Role role) {
+    const auto found = std::find_if(ops.begin(), ops.end(), [&](const Op& op) { return op.role == role; });
+    return found == ops.end() ? 0 : found->device_cost;
+}
+
+int launches(const std::vector<Op>& ops, OpKind kind) {
+    return static_cast<int>(std::count_if(ops.begin(), ops.end(), [&](const Op& op) { return op.kind == kind; }));
+}
+
+}  // namespace
+
+class TestSimulatorDevice : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void four_products_a_layer_data();
+    void four_products_a_layer();
+    void reductions_are_two_a_layer_and_one();
+    void durations_follow_the_table_data();
+    void durations_follow_the_table();
+    void a_decode_is_one_graph();
+    void a_mixed_step_is_one_piece_more_than_layers();
+    void above_the_largest_size_there_is_no_graph();
+    void names_follow_the_rows();
+    void experts_replace_the_dense_half();
+    void a_hybrid_has_a_scan_for_prompts_and_an_update_for_tokens();
+    void sampling_follows_the_requests();
+    void everything_has_a_name_and_a_role();
+    void the_cache_fills_what_weights_leave();
+    void other_builds_have_other_names();
+};
+
+void TestSimulatorDevice::four_products_a_layer_data() {
+    QTest::addColumn<QString>("gpu");
+    QTest::addColumn<int>("engine");
+    QTest::addColumn<int>("graphs");
+    for (const char* gpu : {"a40", "a100", "h100", "h200", "h20"}) {
+        for (int e = 0; e < kEngineCount; ++e) {
+            for (const GraphMode mode : {GraphMode::none, GraphMode::piecewise, GraphMode::full}) {
+                const std::string name = std::string(gpu) + " " + std::string(engine_name(static_cast<Engine>(e))) + " " + std::string(graph_mode_name(mode));
+                QTest::newRow(name.c_str()) << QString::fromLatin1(gpu) << e << static_cast<int>(mode);
+            }
+        }
+    }
+}
+
+void TestSimulatorDevice::four_products_a_layer() {
+    QFETCH(QString, gpu);
+    QFETCH(int, engine);
+    QFETCH(int, graphs);
+    Scene scene("qwen3-8b", gpu.toLatin1().constData(), 1, static_cast<GraphMode>(graphs), static_cast<Engine>(engine));
+    for (const StepPlan& plan : {decode_of(8), prefill_of(700)}) {
+        const StepKernels k = scene.kernels(plan);
+        QCOMPARE(products(k.forward), 4 * 36);
+        QCOMPARE(count(k.logits, Role::lm_head), 1);
+        const double a_layer = static_cast<double>(k.forward.size()) / 36;
+        QVERIFY(a_layer >= 10 && a_layer <= 16.5);
+    }
+}
+
+void TestSimulatorDevice::reductions_are_two_a_layer_and_one() {
+    for (const int tp : {1, 2, 4, 8}) {
+        Scene scene("qwen3-8b", "h100", tp);
+        const StepKernels k = scene.kernels(decode_of(8));
+        QCOMPARE(count(k.forward, Role::all_reduce), tp == 1 ? 0 : 73);
+        QCOMPARE(count(k.logits, Role::logits_gather), tp == 1 ? 0 : 1);
+    }
+}
+
+void TestSimulatorDevice::durations_follow_the_table_data() {
+    QTest::addColumn<int>("qkv");
+    QTest::addColumn<int>("down");
+    QTest::addColumn<int>("head");
+    QTest::newRow("a40") << 85 << 170 << 2104;  // ENGINES §4.3, us
+    QTest::newRow("a100") << 29 << 58 << 718;
+    QTest::newRow("h100") << 18 << 35 << 437;
+    QTest::newRow("h200") << 12 << 25 << 305;
+    QTest::newRow("h20") << 15 << 30 << 366;
+}
+
+void TestSimulatorDevice::durations_follow_the_table() {
+    QFETCH(int, qkv);
+    QFETCH(int, down);
+    QFETCH(int, head);
+    Scene scene("qwen3-8b", QTest::currentDataTag());
+    const StepKernels k = scene.kernels(decode_of(4));
+    const auto near = [](TimeNs is, int us) { return std::abs(static_cast<double>(is) / 1000.0 - us) < 0.12 * us; };
+    QVERIFY(near(time_of(k.forward, Role::qkv_gemm), qkv));
+    QVERIFY(near(time_of(k.forward, Role::down_gemm), down));
+    QVERIFY(near(time_of(k.logits, Role::lm_head), head));
+}
+
+void TestSimulatorDevice::a_decode_is_one_graph() {
+    Scene scene("qwen3-8b", "h100", 1, GraphMode::full);
+    const StepKernels k = scene.kernels(decode_of(13));
+    QVERIFY(k.graphs == GraphMode::full);
+    QCOMPARE(k.padded_batch, 16);
+    QCOMPARE(launches(k.forward, OpKind::graph_launch), 1);
+    QCOMPARE(launches(k.forward, OpKind::launch), 1);  // what plans the attention
+    QVERIFY(launches(k.forward, OpKind::node) > 400);
+}
+
+void TestSimulatorDevice::a_mixed_step_is_one_piece_more_than_layers() {
+    Scene scene("qwen3-8b", "h100", 1, GraphMode::full);
+    const StepKernels k = scene.kernels(prefill_of(300));
+    QVERIFY(k.graphs == GraphMode::piecewise);
+    QCOMPARE(launches(k.forward, OpKind::graph_launch), 37);
+    QVERIFY(launches(k.forward, OpKind::launch) >= 36);
+}
+
+void TestSimulatorDevice::above_the_largest_size_there_is_no_graph() {
+    Scene scene("qwen3-8b", "h100", 1, GraphMode::full);
+    scene.deployment.max_capture_size = 16;
+    const StepKernels k = scene.kernels(decode_of(17));
+    QVERIFY(k.graphs == GraphMode::none);
+    QVERIFY(launches(k.forward, OpKind::launch) > 400 && launches(k.forward, OpKind::launch) < 1100);
+}
+
+void TestSimulatorDevice::names_follow_the_rows() {
+    Scene scene;
+    const auto name = [&](int rows) {
+        const StepKernels k = scene.kernels(decode_of(rows));
+        return std::string(scene.names.text(std::find_if(k.forward.begin(), k.forward.end(), [](const Op& op) { return op.role == Role::qkv_gemm; })->device_name));
+    };
+    QVERIFY(name(1).find("gemv") != std::string::npos);
+    QCOMPARE(name(8), name(9));
+    QVERIFY(name(8) != name(1));
+    QVERIFY(name(200) != name(8));
+}
+
+void TestSimulatorDevice::experts_replace_the_dense_half() {
+    Scene scene("qwen3-30b-a3b", "h100");
+    const StepKernels one = scene.kernels(decode_of(1)), many = scene.kernels(decode_of(64));
+    QCOMPARE(count(one.forward, Role::moe_up), 48);
+    QCOMPARE(count(one.forward, Role::gate_up_gemm), 0);
+    QVERIFY(one.forward.size() > 700 && one.forward.size() < 1000);  // 810 of a vLLM decode step [S]
+    QVERIFY(one.distinct_experts >= 8 && one.distinct_experts < 12);
+    QVERIFY(many.distinct_experts > 90);
+    QVERIFY(time_of(many.forward, Role::moe_up) > 3 * time_of(one.forward, Role::moe_up));
+}
+
+void TestSimulatorDevice::a_hybrid_has_a_scan_for_prompts_and_an_update_for_tokens() {
+    Scene scene("bamba-9b", "h100");
+    const StepKernels decode = scene.kernels(decode_of(4)), prefill = scene.kernels(prefill_of(300));
+    QCOMPARE(count(decode.forward, Role::mamba_scan), 0);
+    QVERIFY(count(decode.forward, Role::mamba_update) > 20);
+    QVERIFY(count(prefill.forward, Role::mamba_scan) > 20);
+    QCOMPARE(count(prefill.forward, Role::mamba_update), 0);
+    // One token of a new prompt down the decode path (TELLER §6).
+    StepPlan misrouted = prefill_of(1);
+    misrouted.requests.front().decode_route = true;
+    const StepKernels wrong = scene.kernels(misrouted);
+    QCOMPARE(count(wrong.forward, Role::mamba_scan), 0);
+    QVERIFY(count(wrong.forward, Role::mamba_update) > 20);
+}
+
+void TestSimulatorDevice::sampling_follows_the_requests() {
+    Scene scene;
+    StepPlan plan = decode_of(4);
+    QCOMPARE(count(scene.kernels(plan).sampling, Role::penalties), 0);
+    plan.requests[1].penalties = true;
+    plan.requests[2].guided = true;
+    plan.requests[3].random = plan.requests[3].top_k = true;
+    const StepKernels k = scene.kernels(plan);
+    QVERIFY(count(k.sampling, Role::penalties) > 1);
+    QCOMPARE(count(k.sampling, Role::grammar_mask), 2);
+    QVERIFY(count(k.sampling, Role::sort) > 0);
+    QCOMPARE(count(k.sampling, Role::argmax), 1);
+}
+
+void TestSimulatorDevice::everything_has_a_name_and_a_role() {
+    for (const ModelCard& card : model_cards()) {
+        for (int e = 0; e < kEngineCount; ++e) {
+            Scene scene(std::string(card.name).c_str(), "h200", 2, GraphMode::full, static_cast<Engine>(e));
+            for (const StepPlan& plan : {decode_of(5), prefill_of(900)}) {
+                const StepKernels k = scene.kernels(plan);
+                for (const auto* part : {&k.inputs, &k.forward, &k.logits, &k.sampling, &k.outputs}) {
+                    for (const Op& op : *part) {
+                        QVERIFY(op.role != Role::none);
+                        if (op.kind == OpKind::launch || op.kind == OpKind::node) {
+                            QVERIFY(op.device_name != Name::none);
+                            QVERIFY(op.device_cost > 0);
+                        }
+                        if (op.kind != OpKind::node) QVERIFY(op.name != Name::none && op.cost > 0);
+                    }
+                }
+            }
+        }
+    }
+}
+
+void TestSimulatorDevice::the_cache_fills_what_weights_leave() {
+    Names names;
+    const Scene a("qwen3-8b", "h100"), b("qwen3-8b", "h200");
+    const DeviceModel small(a.deployment, names, Noise(1)), large(b.deployment, names, Noise(1));
+    QVERIFY(small.kv_blocks() > 10'000 && small.kv_blocks() < 40'000);
+    QVERIFY(2 * large.kv_blocks() > 3 * small.kv_blocks());
+}
+
+void TestSimulatorDevice::other_builds_have_other_names() {
+    for (const char* gpu : {"a100", "h100"}) {
+        Scene scene("qwen3-8b", gpu);
+        const DeviceModel model(scene.deployment, scene.names, scene.noise);
+        const StepKernels k = model.kernels(decode_of(8), scene.place);
+        const auto op = std::find_if(k.forward.begin(), k.forward.end(), [](const Op& one) { return one.role == Role::attention; });
+        const Name other = model.other_build(Role::attention, op->device_name);
+        QVERIFY(other != op->device_name);
+        QVERIFY(scene.names.text(other).find("flash") != std::string_view::npos);
+    }
+}
+
+QTEST_APPLESS_MAIN(TestSimulatorDevice)
+#include "tst_simulator_device.moc"
