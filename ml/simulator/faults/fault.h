@@ -24,16 +24,16 @@ enum class FaultClass : std::uint8_t { normal, memory_resource, cuda_kernel, run
 
 /// A scenario: a fault kind of FAULTS §1 to §5, or a look-alike of §6.
 struct FaultInfo {
-    std::string_view name;      ///< worker-paused
-    std::string_view id;        ///< C2; L1 to L20 for look-alikes, in the order of FAULTS §6
+    std::string_view name{};    ///< worker-paused
+    std::string_view id{};      ///< C2; L1 to L20 for look-alikes, in the order of FAULTS §6
     FaultClass type = FaultClass::normal;
     bool look_alike = false, reserved = false;
-    std::string_view sentence;  ///< what happens, for --list
-    std::string_view size;      ///< what `size` is: "length of the pause, ms"; empty: it has none
+    std::string_view sentence{};  ///< what happens, for --list
+    std::string_view size{};    ///< what `size` is: "length of the pause, ms"; empty: it has none
     double smallest = 0, largest = 0;  ///< of size, drawn log-uniformly (FAULTS §7)
     std::uint8_t engines = 0xFF;  ///< bit by Engine
     int ranks = 1;              ///< it needs at least so many
-    std::string_view ruled_out; ///< the look-alike checks that do not explain it, for the reference explanation
+    std::string_view ruled_out{};  ///< the look-alike checks that do not explain it, for the reference explanation
 };
 [[nodiscard]] const std::vector<FaultInfo>& fault_catalogue();  ///< all, by id
 [[nodiscard]] const FaultInfo* fault_named(std::string_view name_or_id);
@@ -43,6 +43,13 @@ struct FaultSettings {
     TimeNs start = 0, end = 0;  ///< true time; the mechanism acts in it
     double size = 0;
     std::vector<int> ranks;     ///< that it befalls; empty: as the kind has it
+};
+
+/// A clock that is lower than it should be, as counters show it.
+struct SlowClock {
+    TimeNs start = 0, end = 0;
+    int device = -1;  ///< position in Topology::devices; -1: the hosts' CPUs
+    double factor = 1;  ///< nominal over actual
 };
 
 /// What a fault may reach while a run is served.
@@ -79,6 +86,8 @@ public:
     [[nodiscard]] virtual TimeNs transfer_time(const Request& request, TimeNs usual, TimeNs now) const;  ///< of its KV cache
     /// The run stands still from `now` on: lines of watchdogs. True: it may end `at` (out) with what was written.
     virtual bool stuck(TimeNs now, TimeNs& at, FaultReach& reach);
+
+    [[nodiscard]] virtual std::vector<SlowClock> slow_clocks() const { return {}; }  ///< known after begin()
 
     /// Whether a change counts as visible although no time was lost (renamed kernels, contradictions, missing work).
     [[nodiscard]] virtual bool structural() const { return false; }

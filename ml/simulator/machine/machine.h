@@ -35,8 +35,8 @@ struct Disturbance {
     What what{};
     TimeNs start = 0, end = 0;
     double factor = 1;
-    std::vector<ThreadIndex> threads;  ///< for what befalls threads
-    std::vector<int> devices;          ///< for what befalls devices: positions in Topology::devices; of a collective, any member counts
+    std::vector<ThreadIndex> threads{};  ///< for what befalls threads
+    std::vector<int> devices{};          ///< for what befalls devices: positions in Topology::devices; of a collective, any member counts
     bool suspect = true;               ///< events that it stretched, or the first call after a pause, are marked
 };
 

@@ -34,8 +34,8 @@ void Gauges::event(const Event& event) {
 void Gauges::write(TimeNs time, std::size_t device, double share) {
     const DeviceInfo& info = topology_.devices[device];
     double clock = share > 0.02 ? gpu_.clock_mhz : gpu_.clock_mhz * 0.98;
-    for (const SlowWindow& w : windows_) {
-        if (w.device == static_cast<int>(device) && time >= w.start && time < w.end) clock /= w.clock_factor;
+    for (const SlowClock& w : clocks_) {
+        if (w.device == static_cast<int>(device) && time >= w.start && time < w.end) clock /= w.factor;
     }
     clock *= 1 + 0.004 * noise_.normal(Draw::counter, number_, device, 1);
     const double power = gpu_.power_w * (kIdlePower + 0.75 * share * clock / gpu_.clock_mhz) * (1 + 0.02 * noise_.normal(Draw::counter, number_, device, 2));
@@ -58,8 +58,8 @@ void Gauges::tick(TimeNs until) {
         }
         for (std::size_t n = 0; n < topology_.nodes.size(); ++n) {
             double clock = kCpuMhz * (1 + 0.01 * noise_.normal(Draw::counter, number_, n, 3));
-            for (const SlowWindow& w : windows_) {
-                if (w.device < 0 && next_tick_ >= w.start && next_tick_ < w.end) clock /= w.clock_factor;
+            for (const SlowClock& w : clocks_) {
+                if (w.device < 0 && next_tick_ >= w.start && next_tick_ < w.end) clock /= w.factor;
             }
             next_.counter({next_tick_, static_cast<NodeIndex>(n), -1, "CPU clock", "MHz", clock});
         }

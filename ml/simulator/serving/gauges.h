@@ -2,25 +2,20 @@
 // what befell the devices, so that a clock fault can be confirmed and not only guessed. A tee. One thread.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "ml/simulator/base/noise.h"
 #include "ml/simulator/base/topology.h"
 #include "ml/simulator/device/cards.h"
+#include "ml/simulator/faults/fault.h"
 
 namespace faultline::simulator {
-
-/// By how much a device or host is slowed in a window, as its counters show it.
-struct SlowWindow {
-    TimeNs start = 0, end = 0;
-    int device = -1;  ///< position in Topology::devices; -1: the hosts' CPUs
-    double clock_factor = 1;
-};
 
 class Gauges final : public Sink {
 public:
     Gauges(const Topology& topology, const GpuCard& gpu, const Noise& noise, Sink& next, TimeNs start);
-    void befall(SlowWindow window) { windows_.push_back(window); }
+    void follow(std::vector<SlowClock> clocks) { clocks_ = std::move(clocks); }
 
     void event(const Event& event) override;
     void log(const LogEntry& entry) override { next_.log(entry); }
@@ -45,7 +40,7 @@ private:
     TimeNs next_tick_;
     std::uint64_t number_ = 0;
     std::vector<Device> devices_;
-    std::vector<SlowWindow> windows_;
+    std::vector<SlowClock> clocks_;
 };
 
 }  // namespace faultline::simulator

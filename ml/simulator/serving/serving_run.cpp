@@ -73,7 +73,10 @@ bool ServingRun::serve(std::stop_token stop) {
         const TimeNs before = duration_of(300 + 600 * parts_.noise.uniform(Draw::start_time, 1));
         logs_.add(parts_.voice.start_up(ready - before, ready - before + duration_of(70)));
     }
-    if (parts_.fault != nullptr) parts_.fault->begin(reach_);
+    if (parts_.fault != nullptr) {
+        parts_.fault->begin(reach_);
+        gauges_.follow(parts_.fault->slow_clocks());
+    }
     while (!stop.stop_requested()) {
         const std::vector<std::size_t> instances = next_turn();
         if (instances.empty()) break;
@@ -84,7 +87,11 @@ bool ServingRun::serve(std::stop_token stop) {
         while (!loops_[i].flying.empty() && !loops_[i].stuck) finish_step(i);
         ended_ = std::max(ended_, now(i));
     }
-    if (summary_.stuck) ended_ = std::max(ended_, parts_.end);
+    if (summary_.stuck) {
+        ended_ = std::max(ended_, parts_.end);
+        // Engines go on to write their statistics while nothing moves.
+        for (TimeNs at = parts_.end; at < ended_; at += 5'000'000'000) settle(at);
+    }
     machine_.finish(ended_);
     for (std::size_t i = 0; i < loops_.size(); ++i) {
         for (Flight& flight : loops_[i].flying) close(flight, 0);
@@ -345,7 +352,7 @@ void ServingRun::stand_still(std::size_t instance) {
     loops_[instance].stuck = true;
     summary_.stuck = true;
     TimeNs at = parts_.end;
-    if (parts_.fault != nullptr && parts_.fault->stuck(now(instance), at, reach_)) ended_ = std::max(ended_, std::min(at, parts_.end));
+    if (parts_.fault != nullptr && parts_.fault->stuck(now(instance), at, reach_)) ended_ = std::max(ended_, at);
     logs_.add(std::exchange(fault_logs_, {}));
 }
 

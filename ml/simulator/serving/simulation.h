@@ -20,8 +20,8 @@ struct FaultChoice {
     const FaultInfo* info = nullptr;
     bool inject = true;                ///< false: the same run without it (--no-fault)
     double intensity = 1;              ///< factor on the size
-    std::optional<double> duration_s;  ///< of the fault; else as the kind has it
-    std::vector<int> ranks;
+    std::optional<double> duration_s{};  ///< of the fault; else as the kind has it
+    std::vector<int> ranks{};
 };
 
 struct SimulationJob {

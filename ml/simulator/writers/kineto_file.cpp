@@ -43,10 +43,19 @@ std::string_view copy_text(CopyKind kind) {
 
 nlohmann::ordered_json device_properties(const GpuFacts& gpu, int ordinal) {
     constexpr int kRegisters = 65536, kWarp = 32, kBlockThreads = 1024, kSharedPerBlock = 49152;
-    return {{"id", ordinal}, {"name", gpu.title}, {"totalGlobalMem", gpu.memory}, {"computeMajor", gpu.major}, {"computeMinor", gpu.minor},
-            {"maxThreadsPerBlock", kBlockThreads}, {"maxThreadsPerMultiprocessor", gpu.threads_per_processor}, {"regsPerBlock", kRegisters},
-            {"warpSize", kWarp}, {"sharedMemPerBlock", kSharedPerBlock}, {"numSms", gpu.processors},
-            {"regsPerMultiprocessor", kRegisters}, {"sharedMemPerBlockOptin", gpu.shared_opt_in},
+    return {{"id", ordinal},
+            {"name", gpu.title},
+            {"totalGlobalMem", gpu.memory},
+            {"computeMajor", gpu.major},
+            {"computeMinor", gpu.minor},
+            {"maxThreadsPerBlock", kBlockThreads},
+            {"maxThreadsPerMultiprocessor", gpu.threads_per_processor},
+            {"regsPerBlock", kRegisters},
+            {"warpSize", kWarp},
+            {"sharedMemPerBlock", kSharedPerBlock},
+            {"numSms", gpu.processors},
+            {"regsPerMultiprocessor", kRegisters},
+            {"sharedMemPerBlockOptin", gpu.shared_opt_in},
             {"sharedMemPerMultiprocessor", gpu.shared_per_processor}};
 }
 
@@ -79,12 +88,12 @@ Result<std::unique_ptr<KinetoFile>> KinetoFile::open(const std::string& folder, 
     auto file = OutputFile::open(folder + "/" + name, gzip);
     if (!file) return tl::unexpected<Error>(file.error());
     std::unique_ptr<KinetoFile> trace(new KinetoFile(std::move(*file), process, topology, names, start));
-    trace->header(name, options);
+    trace->header(options);
     trace->rows();
     return trace;
 }
 
-void KinetoFile::header(const std::string& /*name*/, const RunOptions& options) {
+void KinetoFile::header(const RunOptions& options) {
     const NodeIndex node = topology_.process(process_).node;
     const GpuFacts gpu = gpu_facts(options.deployment.gpu);
     processors_ = gpu.processors;
@@ -164,7 +173,8 @@ void KinetoFile::flow(bool start, std::int64_t pid, std::int64_t tid, TimeNs ts,
     file_->number(tid);
     file_->text(", \"ts\": ");
     file_->microseconds(ts);
-    file_->text(start ? ",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\"\n  }" : ",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"\n  }");
+    file_->text(start ? ",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\"\n  }"
+                      : ",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"\n  }");
 }
 
 void KinetoFile::event(const Event& event) {

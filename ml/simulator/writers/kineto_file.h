@@ -22,7 +22,7 @@ public:
 
 private:
     KinetoFile(std::unique_ptr<OutputFile> file, ProcessIndex process, const Topology& topology, KnownNames& names, TimeNs start);
-    void header(const std::string& name, const RunOptions& options);
+    void header(const RunOptions& options);
     void row_name(std::int64_t pid, std::int64_t tid, std::string_view what, std::string_view key, std::string_view json);
     void rows();
     void begin(std::string_view category, const Event& event, std::string_view json, std::int64_t pid, std::int64_t tid);
@@ -37,13 +37,13 @@ private:
     const NodeClock& clock_;
     std::int64_t pid_ = 0;
     ProcessIndex process_{};
-    TimeNs base_ = 0;      ///< what times count from: FORMATS §2.2
-    TimeNs start_ = 0;     ///< of the capture, by the node's clock
-    TimeNs ts_ = 0;        ///< of the event that is written
+    TimeNs base_ = 0;   ///< what times count from: FORMATS §2.2
+    TimeNs start_ = 0;  ///< of the capture, by the node's clock
+    TimeNs ts_ = 0;     ///< of the event that is written
     int processors_ = 132;
     int shared_ = 0;
     std::uint32_t index_ = 0, frames_ = 0;
-    NameFacts scratch_;    ///< of a name that is not interned
+    NameFacts scratch_;  ///< of a name that is not interned
 };
 
 }  // namespace faultline::simulator

@@ -15,12 +15,24 @@ struct Call {
     std::string_view version;  ///< the version of CUDA since which the call has this form
 };
 constexpr std::array kCalls{
-    Call{"cudaLaunchKernel", 211, "_v7000"},       Call{"cudaLaunchKernelExC", 430, "_v11060"}, Call{"cudaGraphLaunch", 311, "_v10000"},
-    Call{"cudaMemcpyAsync", 41, "_v3020"},         Call{"cudaMemcpy", 31, "_v3020"},            Call{"cudaMemsetAsync", 51, "_v3020"},
-    Call{"cudaMalloc", 20, "_v3020"},              Call{"cudaFree", 22, "_v3020"},              Call{"cudaStreamSynchronize", 131, "_v3020"},
-    Call{"cudaEventRecord", 135, "_v3020"},        Call{"cudaEventQuery", 136, "_v3020"},       Call{"cudaEventSynchronize", 137, "_v3020"},
-    Call{"cudaStreamWaitEvent", 147, "_v3020"},    Call{"cudaDeviceSynchronize", 165, "_v3020"}, Call{"cudaStreamIsCapturing", 317, "_v10000"},
-    Call{"cudaEventRecordWithFlags", 0, "_v11010"}, Call{"cudaGraphInstantiate", 0, "_v12000"}, Call{"cuLaunchKernel", 307, ""},
+    Call{"cudaLaunchKernel", 211, "_v7000"},
+    Call{"cudaLaunchKernelExC", 430, "_v11060"},
+    Call{"cudaGraphLaunch", 311, "_v10000"},
+    Call{"cudaMemcpyAsync", 41, "_v3020"},
+    Call{"cudaMemcpy", 31, "_v3020"},
+    Call{"cudaMemsetAsync", 51, "_v3020"},
+    Call{"cudaMalloc", 20, "_v3020"},
+    Call{"cudaFree", 22, "_v3020"},
+    Call{"cudaStreamSynchronize", 131, "_v3020"},
+    Call{"cudaEventRecord", 135, "_v3020"},
+    Call{"cudaEventQuery", 136, "_v3020"},
+    Call{"cudaEventSynchronize", 137, "_v3020"},
+    Call{"cudaStreamWaitEvent", 147, "_v3020"},
+    Call{"cudaDeviceSynchronize", 165, "_v3020"},
+    Call{"cudaStreamIsCapturing", 317, "_v10000"},
+    Call{"cudaEventRecordWithFlags", 0, "_v11010"},
+    Call{"cudaGraphInstantiate", 0, "_v12000"},
+    Call{"cuLaunchKernel", 307, ""},
     Call{"cuLaunchKernelEx", 652, ""},
 };
 
@@ -39,10 +51,10 @@ std::uint32_t registers_of(std::string_view text) {
 
 std::string_view collective_of(std::string_view text) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kWords{{{"AllReduce", "allreduce"},
-                                                                                  {"AllGather", "_allgather_base"},
-                                                                                  {"ReduceScatter", "_reduce_scatter_base"},
-                                                                                  {"SendRecv", "send"},
-                                                                                  {"Broadcast", "broadcast"}}};
+                                                                                   {"AllGather", "_allgather_base"},
+                                                                                   {"ReduceScatter", "_reduce_scatter_base"},
+                                                                                   {"SendRecv", "send"},
+                                                                                   {"Broadcast", "broadcast"}}};
     for (const auto& [word, name] : kWords)
         if (text.find(word) != std::string_view::npos) return name;
     return "unknown";

@@ -1,5 +1,5 @@
-// What writers know of a name beside its text, found out once for each name: call numbers, suffixes of versions, whether a call starts device
-// work. Numbers are those of CUPTI (cupti_runtime_cbid.h, cupti_driver_cbid.h).
+// What writers know of a name beside its text, found out once for each name: call numbers, suffixes of versions, whether a call starts
+// device work. Numbers are those of CUPTI (cupti_runtime_cbid.h, cupti_driver_cbid.h).
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace faultline::simulator {
 
 struct NameFacts {
-    std::string json;             ///< escaped for JSON
-    std::uint32_t callback = 0;   ///< of calls; 0: not known
-    bool launches = false;        ///< a call that starts device work
-    bool collective = false;      ///< an NCCL kernel
-    std::uint32_t registers = 0;  ///< per thread, of kernels; follows from the name
+    std::string json;                  ///< escaped for JSON
+    std::uint32_t callback = 0;        ///< of calls; 0: not known
+    bool launches = false;             ///< a call that starts device work
+    bool collective = false;           ///< an NCCL kernel
+    std::uint32_t registers = 0;       ///< per thread, of kernels; follows from the name
     std::string_view collective_name;  ///< allreduce
 };
 

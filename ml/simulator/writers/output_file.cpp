@@ -12,7 +12,8 @@ namespace {
 
 Error cannot_write(const std::string& path, int error_number) {
     if (error_number == ENOSPC)
-        return {ErrorCode::unwritable_output, fmt::format("the disk is full while writing {}", path), "Free some space or choose another folder"};
+        return {ErrorCode::unwritable_output, fmt::format("the disk is full while writing {}", path),
+                "Free some space or choose another folder"};
     return {ErrorCode::unwritable_output, fmt::format("cannot write {} ({})", path, std::strerror(error_number)),
             "Choose a folder that can be written"};
 }

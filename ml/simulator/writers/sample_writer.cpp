@@ -14,6 +14,9 @@ namespace {
 
 constexpr TimeNs kHalfDump = 600'000;  // a dump takes about a millisecond; the look at the threads lies in its middle
 
+/// py-spy's short names are relative to the folder of modules.
+constexpr std::string_view kPackages = "/usr/local/lib/python3.12/dist-packages/";
+
 /// `step (vllm/v1/engine/core.py:40)` taken apart.
 struct Frame {
     std::string_view name, path;
@@ -33,7 +36,8 @@ Frame frame_of(std::string_view text) {
 
 class DumpSeriesWriter final : public SampleWriter {
 public:
-    DumpSeriesWriter(std::string folder, const Topology& topology) : folder_(std::move(folder)), topology_(topology), series_(topology.processes.size()) {}
+    DumpSeriesWriter(std::string folder, const Topology& topology)
+        : folder_(std::move(folder)), topology_(topology), series_(topology.processes.size()) {}
 
     void sample(const StackSampleEvent& sample) override {
         if (error_) return;
@@ -72,8 +76,10 @@ private:
     }
     bool open_file(Series& series, ProcessIndex process) {
         auto opened = OutputFile::open(folder_ + "/" + name_of(process), false);
-        if (opened) series.file = std::move(*opened);
-        else error_ = opened.error();
+        if (opened)
+            series.file = std::move(*opened);
+        else
+            error_ = opened.error();
         return opened.has_value();
     }
     void write_line(Series& series, ProcessIndex process) {
@@ -85,19 +91,19 @@ private:
     void add_trace(std::string& out, const StackSampleEvent& sample, const ThreadInfo& thread) const {
         // py-spy's thread_id is the address of the thread's descriptor: any number that is one thread's will do.
         constexpr std::int64_t kFirstDescriptor = 140'000'000'000'000, kDescriptorStep = 8'392'704;
-        fmt::format_to(std::back_inserter(out),
-                       "{}{{\"pid\": {}, \"thread_id\": {}, \"os_thread_id\": {}, \"thread_name\": \"{}\", \"active\": {}, \"owns_gil\": {}, "
-                       "\"frames\": [",
-                       out.empty() ? "" : ", ", topology_.process(thread.process).pid, kFirstDescriptor + thread.tid * kDescriptorStep,
-                       thread.tid, escaped(thread.name), sample.active, sample.owns_gil);
+        fmt::format_to(
+            std::back_inserter(out),
+            "{}{{\"pid\": {}, \"thread_id\": {}, \"os_thread_id\": {}, \"thread_name\": \"{}\", \"active\": {}, \"owns_gil\": {}, "
+            "\"frames\": [",
+            out.empty() ? "" : ", ", topology_.process(thread.process).pid, kFirstDescriptor + thread.tid * kDescriptorStep, thread.tid,
+            escaped(thread.name), sample.active, sample.owns_gil);
         bool first = true;
         for (const std::string_view text : sample.frames) {
             const Frame frame = frame_of(text);
-            const std::size_t slash = frame.path.rfind('/');
-            const std::string_view last = slash == std::string_view::npos ? frame.path : frame.path.substr(slash + 1);
             fmt::format_to(std::back_inserter(out),
-                           "{}{{\"name\": \"{}\", \"filename\": \"{}\", \"short_filename\": \"{}\", \"line\": {}, \"module\": null}}",
-                           first ? "" : ", ", escaped(frame.name), escaped(frame.path), escaped(last), frame.line);
+                           "{}{{\"name\": \"{}\", \"filename\": \"{}{}\", \"short_filename\": \"{}\", \"line\": {}, \"module\": null}}",
+                           first ? "" : ", ", escaped(frame.name), frame.path.find(".py") == std::string_view::npos ? "" : kPackages,
+                           escaped(frame.path), escaped(frame.path), frame.line);
             first = false;
         }
         out += "]}";

@@ -1,0 +1,127 @@
+// The scheduler decides wrongly, or cannot decide: preemption (A1), retraction (A2), leaked slots (A10), a misrouted token (E1), ghost drafts (E2),
+// oversized chunks (E4), loops without tokens (E5, E6, E7, E11), and an overlap that is lost (E12).
+#include <algorithm>
+
+#include "ml/simulator/faults/mechanism.h"
+
+namespace faultline::simulator {
+namespace {
+
+class SchedulerFault final : public Mechanism {
+public:
+    SchedulerFault(FaultSettings settings, const Noise& noise)
+        : Mechanism(std::move(settings), noise, {.scope = settings.info->id == "E1" || settings.info->id == "E2" || settings.info->id == "E4" ? Scope::all : Scope::core,
+                                                 .gap = true,
+                                                 .structural = settings.info->id != "E12" && settings.info->id != "E7"}) {}
+
+    void before_schedule(SchedulerKnobs& knobs, InstanceIndex instance, TimeNs now, FaultReach& reach) override {
+        if (one_instance_ && instance != this->instance()) return;
+        const double passed = static_cast<double>(now - settings_.start) / static_cast<double>(std::max<TimeNs>(settings_.end - settings_.start, 1));
+        if (id() == "A1" || id() == "A2") {
+            // What is left holds a few requests: running ones must go, again and again, in bursts.
+            if (uniform(static_cast<std::uint64_t>(now / 400'000'000)) < 0.6 || !acted_) {
+                knobs.retract = now >= rest_ ? 1 : 0;
+                if (knobs.retract > 0) rest_ = now + static_cast<TimeNs>(between(30e6, 150e6, 13, static_cast<std::uint64_t>(now)));
+                acted_ = true;
+            }
+        } else if (id() == "A10") {
+            knobs.max_running = std::max(1, static_cast<int>(size() + (1 - passed) * 2 * size()));
+            acting_ = true;
+        } else if (id() == "E1") {
+            knobs.misroute_one_token_prefill = now >= rest_;
+        } else if (id() == "E2") {
+            knobs.ghost_drafts = std::max(1, static_cast<int>(size()));
+        } else if (id() == "E4") {
+            knobs.chunk_tokens = static_cast<int>(size());
+        } else if (id() == "E5" || id() == "E11") {
+            knobs.run = knobs.admit = false;
+            log_silence(now, reach);
+        } else if (id() == "E6") {
+            knobs.admit = false;
+            acting_ = true;
+        } else if (id() == "E7") {
+            knobs.admit = false;
+            acting_ = true;
+        }
+    }
+    bool change_plan(StepPlan& plan, FaultReach&) override {
+        if (!active(plan.scheduled) || (one_instance_ && plan.instance != instance())) return false;
+        if (id() == "A1" || id() == "A2") {
+            return !plan.preempted.empty() || std::any_of(plan.requests.begin(), plan.requests.end(), [](const auto& r) { return r.resumed; });
+        }
+        if (id() == "E1") {
+            const bool routed = std::any_of(plan.requests.begin(), plan.requests.end(), [](const auto& r) { return r.decode_route; });
+            if (routed) rest_ = plan.scheduled + 700'000'000;
+            return routed;
+        }
+        if (id() == "E2") return std::any_of(plan.requests.begin(), plan.requests.end(), [](const auto& r) { return r.ghost_drafts > 0; });
+        if (id() == "E4") return plan.context_tokens > 2048 && plan.generation_requests >= 0;
+        if (id() == "A10" || id() == "E6") return plan.waiting > 0;
+        return false;
+    }
+    bool change_program(ThreadProgram& program, const StepPlan& plan, FaultReach& reach) override {
+        if (!active(time_of(program, reach)) || program.program.step == 0) return false;
+        ProgramEdit edit(program.program, reach.names);
+        if (program.part == ProgramPart::begin_core && on_core(program, reach)) {
+            const auto range = edit.range_of({Role::schedule});
+            if (!range) return false;
+            if (id() == "E7" && plan.waiting > 0) {
+                edit.put_work(edit.host_place(*range + 1), jittered(milliseconds(), plan.step), Role::allocate_slots);
+                if (const auto slots = edit.range_of({Role::allocate_slots})) edit.mark_range(*slots);
+                edit.mark_range(*range);
+                return true;
+            }
+            if (id() == "E12") {
+                edit.put_work(edit.host_place(*range), jittered(milliseconds(), plan.step), Role::update_from_output);
+                edit.mark_range(*range);
+                return true;
+            }
+            const bool marks = ((id() == "A1" || id() == "A2") && !plan.preempted.empty()) || ((id() == "A10" || id() == "E6") && plan.waiting > 0) ||
+                               (id() == "E4" && plan.context_tokens > 2048) || id() == "E5" || id() == "E11";
+            if (!marks) return false;
+            const auto slots = edit.range_of({Role::allocate_slots});
+            edit.mark_range(slots && id() != "E4" ? *slots : *range);
+            return true;
+        }
+        if (program.part != ProgramPart::worker) return false;
+        if (id() == "E1") return mark_work(edit, plan);
+        const bool victim = (id() == "A1" || id() == "A2") && std::any_of(plan.requests.begin(), plan.requests.end(), [](const auto& r) { return r.resumed; });
+        const bool ghosts = id() == "E2" && std::any_of(plan.requests.begin(), plan.requests.end(), [](const auto& r) { return r.ghost_drafts > 0; });
+        if (!victim && !ghosts) return false;
+        if (const auto forward = edit.range_of({Role::model_forward})) edit.mark_range(*forward);
+        if (const auto verify = edit.range_of({Role::verify}); ghosts && verify) edit.mark_range(*verify);
+        return true;
+    }
+
+private:
+    bool mark_work(ProgramEdit& edit, const StepPlan& plan) const {
+        if (std::none_of(plan.requests.begin(), plan.requests.end(), [](const auto& r) { return r.decode_route; })) return false;
+        bool changed = false;
+        for (std::size_t i = 0; i < edit.size(); ++i) {
+            if (edit.at(i).role == Role::mamba_update && is_device_work(edit.at(i))) edit.at(i).suspect = changed = true;
+        }
+        return changed;
+    }
+    void log_silence(TimeNs now, FaultReach& reach) {
+        if (acting_ || now < settings_.start + 10'000'000'000) return;
+        acting_ = true;
+        write(reach, now, core_process(reach), LogLevel::info, "loggers.py", 127,
+              "Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s, Running: 0 reqs, Waiting: 5 reqs, GPU KV cache usage: 0.0%, "
+              "Prefix cache hit rate: 0.0%");
+    }
+
+    TimeNs rest_ = 0;
+    bool acted_ = false, acting_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Fault> make_scheduler_faults(const FaultSettings& settings, const Noise& noise) {
+    const std::string_view id = settings.info->id;
+    for (const std::string_view known : {"A1", "A2", "A10", "E1", "E2", "E4", "E5", "E6", "E7", "E11", "E12"}) {
+        if (id == known) return std::make_unique<SchedulerFault>(settings, noise);
+    }
+    return nullptr;
+}
+
+}  // namespace faultline::simulator
