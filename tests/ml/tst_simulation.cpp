@@ -2,7 +2,6 @@
 #include <QTest>
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <tuple>
 
@@ -251,7 +250,7 @@ void TestSimulation::without_the_fault_all_is_the_same_before_it() {
         QVERIFY2(with.summary->faulty_steps > 0 || with.summary->faulty_requests > 0, "nothing is labelled");
     }
     // Events up to the first one that is touched are the same.
-    TimeNs first = std::numeric_limits<TimeNs>::max();
+    TimeNs first = *with.summary->fault_start;
     for (const auto& [record, label] : with.steps) {
         if (record.touched) first = std::min(first, record.start);
     }
@@ -263,7 +262,9 @@ void TestSimulation::without_the_fault_all_is_the_same_before_it() {
         return events;
     };
     QVERIFY(!with.sink.events.empty());
-    if (first != std::numeric_limits<TimeNs>::max()) QVERIFY(before(with.sink) == before(without.sink));
+    // Some look-alikes are the load of the whole run.
+    if (!info->look_alike) QVERIFY(before(with.sink) == before(without.sink));
+    QVERIFY(before(with.sink).size() > 1000 || info->look_alike);
 }
 
 void TestSimulation::a_paused_worker_is_found_and_costs_its_pause() {

@@ -30,11 +30,18 @@ void need_prompts(Workload& w, int median) {
     w.prompt_max = std::max(w.prompt_max, 4 * median);
 }
 
+/// Requests that are served at the same time, whatever the model and the GPU.
+void need_company(Workload& w) {
+    w.arrivals = Arrivals::closed_loop;
+    w.clients = std::max(w.clients, 8);
+}
+
 void need_ranks(Deployment& d, int ranks) {
     if (d.tp * d.dp < ranks) d.tp = ranks;
 }
 
 void need_for_memory(std::string_view id, double size, RunOptions& o) {
+    if (one_of(id, {"A1", "A2", "A10"})) need_company(o.workload);
     if (one_of(id, {"A1", "A2"})) need_prompts(o.workload, std::clamp(static_cast<int>(size * 0.7), 400, 2500));
     if (id == "A5") o.workload.penalties = std::max(o.workload.penalties, 0.6);
     if (id == "A7") o.workload.guided = std::max(o.workload.guided, 0.3);
@@ -72,7 +79,9 @@ void need_for_scheduling(std::string_view id, RunOptions& o) {
     if (one_of(id, {"E2", "E11", "E16", "L13"})) d.spec_tokens = std::max(d.spec_tokens, 3);
     if (id == "L13") d.draft_acceptance = std::min(d.draft_acceptance, 0.55);
     if (id == "E4") {
-        o.workload.prompt_spread = std::max(o.workload.prompt_spread, 1.3);
+        need_company(o.workload);
+        o.workload.prompt_median = std::max(o.workload.prompt_median, 3'000);
+        o.workload.prompt_spread = std::max(o.workload.prompt_spread, 1.0);
         o.workload.prompt_max = std::max(o.workload.prompt_max, 65'536);
     }
     if (id == "E8") o.workload.guided = std::max(o.workload.guided, 0.35);

@@ -80,6 +80,13 @@ std::optional<TimeNs> FrontDoor::next(Scene& scene) {
     return soonest;
 }
 
+std::vector<const Request*> FrontDoor::on_their_way() const {
+    std::vector<const Request*> all;
+    for (const OnItsWay& way : coming_) all.push_back(&way.request);
+    for (const Transfer& t : transfers_) all.push_back(&t.request);
+    return all;
+}
+
 std::uint32_t FrontDoor::oldest_signal() const {
     std::uint32_t oldest = kNoSignal;
     for (const OnItsWay& way : coming_) oldest = std::min(oldest, way.signal);

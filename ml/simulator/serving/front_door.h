@@ -38,6 +38,7 @@ public:
                  const std::function<void(const Request&)>& done);
     void stop() { arrivals_.stop(); }
     [[nodiscard]] std::uint64_t sent() const { return sent_; }
+    [[nodiscard]] std::vector<const Request*> on_their_way() const;  ///< to a scheduler
     [[nodiscard]] std::uint32_t oldest_signal() const;  ///< that is still asked for; kNoSignal: none
 
 private:

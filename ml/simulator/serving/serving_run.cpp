@@ -96,12 +96,18 @@ bool ServingRun::serve(std::stop_token stop) {
     for (std::size_t i = 0; i < loops_.size(); ++i) {
         for (Flight& flight : loops_[i].flying) close(flight, 0);
     }
+    // What the capture cuts off.
+    for (const Scheduler& scheduler : schedulers_) {
+        for (const Request* request : scheduler.requests()) depart(*request);
+    }
+    for (const Request* request : door_.on_their_way()) depart(*request);
     gauges_.tick(ended_);
     logs_.add(std::exchange(fault_logs_, {}));
     logs_.give(ended_ + 1, book_);
     summary_.requests = door_.sent();
     summary_.events = machine_.events();
     summary_.log_lines = logs_.given();
+    if (parts_.fault != nullptr) summary_.fault_start = parts_.fault->settings().start;
     return true;
 }
 
@@ -257,15 +263,17 @@ void ServingRun::finish_step(std::size_t instance) {
     const StepRecord* record = book_.find(flight.plan.step);
     logs_.add(parts_.voice.stepped({flight.plan, outcome, schedulers_[instance], record->start, machine_.now(core), flight.graphs}));
     FrontDoor::Scene s = scene();
-    door_.deliver(flight.plan, outcome, schedulers_[instance].take_departed(), machine_.now(core), s, [&](const Request& request) {
-        const auto touched = touched_requests_.find(request.number);
-        const FaultClass label = touched == touched_requests_.end() ? FaultClass::normal : touched->second;
-        if (touched != touched_requests_.end()) touched_requests_.erase(touched);
-        if (label != FaultClass::normal) ++summary_.faulty_requests;
-        if (listener_.request) listener_.request(request, label);
-    });
+    door_.deliver(flight.plan, outcome, schedulers_[instance].take_departed(), machine_.now(core), s, [&](const Request& request) { depart(request); });
     close(flight, lost);
     loop.flying.pop_front();
+}
+
+void ServingRun::depart(const Request& request) {
+    const auto touched = touched_requests_.find(request.number);
+    const FaultClass label = touched == touched_requests_.end() ? FaultClass::normal : touched->second;
+    if (touched != touched_requests_.end()) touched_requests_.erase(touched);
+    if (label != FaultClass::normal) ++summary_.faulty_requests;
+    if (listener_.request) listener_.request(request, label);
 }
 
 void ServingRun::close(Flight& flight, TimeNs core_lost) {

@@ -60,6 +60,7 @@ private:
     void spin(std::size_t instance, TimeNs now);
     void run_all(std::vector<ThreadProgram> programs, const StepPlan& plan, Flight* flight);
     void close(Flight& flight, TimeNs core_lost);
+    void depart(const Request& request);
     void stand_still(std::size_t instance);
     void settle(TimeNs now);
     [[nodiscard]] bool may_act(TimeNs now) const;

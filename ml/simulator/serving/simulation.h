@@ -37,6 +37,7 @@ struct SimulationSummary {
     std::uint64_t events = 0;        ///< records in the traces
     std::uint64_t steps = 0, faulty_steps = 0, requests = 0, faulty_requests = 0, log_lines = 0, samples = 0;
     std::int64_t tokens_out = 0;
+    std::optional<TimeNs> fault_start;  ///< true time from which the fault may act; absent where none is injected
     bool stuck = false;              ///< the run ended in a hang
     RunOptions options;              ///< as they were used
 };

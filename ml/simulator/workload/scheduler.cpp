@@ -104,6 +104,14 @@ const Request* Scheduler::request(RequestNumber number) const {
     return gone == state_->departed.end() ? nullptr : &*gone;
 }
 
+std::vector<const Request*> Scheduler::requests() const {
+    std::vector<const Request*> all;
+    for (const auto* queue : {&state_->running, &state_->waiting}) {
+        for (const LiveRequest& live : *queue) all.push_back(&live.request);
+    }
+    return all;
+}
+
 std::vector<Request> Scheduler::take_departed() { return std::exchange(state_->departed, {}); }
 
 }  // namespace faultline::simulator

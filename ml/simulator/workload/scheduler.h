@@ -64,6 +64,7 @@ public:
     [[nodiscard]] std::int64_t preemptions() const;
     /// A request that is here, or left with the last complete() or schedule(); null else.
     [[nodiscard]] const Request* request(RequestNumber number) const;
+    [[nodiscard]] std::vector<const Request*> requests() const;  ///< all that are here, waiting and running
     /// Takes out what has left since the last call (finished, aborted, prefilled), for the truth and the clients.
     [[nodiscard]] std::vector<Request> take_departed();
 

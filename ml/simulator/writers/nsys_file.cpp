@@ -1,7 +1,6 @@
 #include "ml/simulator/writers/nsys_file.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <array>
@@ -175,6 +174,7 @@ Result<void> NsysFile::describe_processes() {
             .bind_null(6)
             .bind(7, kRangesDomain);
         if (auto done = ranges_.run(); !done) return done;
+        ++range_rows_;
     }
     for (const ThreadInfo& thread : topology_.threads) {
         if (topology_.process(thread.process).node != node_) continue;
@@ -232,7 +232,8 @@ Result<void> NsysFile::range(const Event& event) {
     }
     ranges_.bind(7, event.kind == EventKind::range && event.text.empty() ? kRangesDomain : std::int64_t{0});
     auto done = ranges_.run();
-    if (done && event.cut) open_.push_back(sqlite3_last_insert_rowid(db_.handle()));
+    ++range_rows_;  // SQLite numbers the rows of a table that only grows from 1
+    if (done && event.cut) open_.push_back(range_rows_);
     return done;
 }
 

@@ -54,7 +54,7 @@ private:
     TimeNs latest_ = 0;                 ///< end of what is whole
     std::vector<std::int64_t> ids_[3];  ///< of interned names, by use; 0: none yet
     std::string domain_;                ///< of registered range names
-    std::int64_t last_string_ = 0;
+    std::int64_t last_string_ = 0, range_rows_ = 0;
     std::vector<std::int64_t> open_;  ///< rows of ranges that the end of the capture cut: as many as were open then
     std::map<std::pair<int, std::string>, std::int64_t> metric_ids_;
 };
