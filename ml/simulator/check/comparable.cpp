@@ -120,6 +120,7 @@ const GpuCard* gpu_like(const CaptureReader& capture, const std::vector<GpuCard>
 }  // namespace
 
 Dialect dialect_of(const std::string& rule) {
+    if (rule == "key-value") return Dialect::semantic;
     if (has(rule, "detailed") || has(rule, "roofline")) return Dialect::engine_detailed;
     if (has(rule, "scope")) return Dialect::engine_scopes;
     if (has(rule, "0.10") || has(rule, "total") || has(rule, "iteration")) return Dialect::engine_older;

@@ -99,8 +99,8 @@ RunParts parts_of(Setting& s) {
     return {s.options, s.noise, s.names, *s.device, *s.host, *s.voice, s.injected ? s.fault.get() : nullptr, s.start, s.end};
 }
 
-/// Makes the folder, or says why it cannot be used.
-Result<void> prepare_folder(const std::string& folder) {
+/// Makes the folder, or says why it cannot be used. True: it was not there before.
+Result<bool> prepare_folder(const std::string& folder) {
     std::error_code error;
     if (std::filesystem::exists(folder, error)) {
         if (!std::filesystem::is_directory(folder, error)) {
@@ -109,15 +109,19 @@ Result<void> prepare_folder(const std::string& folder) {
         if (!std::filesystem::is_empty(folder, error)) {
             return fail(ErrorCode::unwritable_output, fmt::format("{} is not empty", folder), "Give a folder that is new or empty");
         }
-        return {};
+        return false;
     }
     std::filesystem::create_directories(folder, error);
     if (error) return fail(ErrorCode::unwritable_output, fmt::format("{} cannot be made: {}", folder, error.message()), "Choose another folder");
-    return {};
+    return true;
 }
 
-void remove_contents(const std::string& folder) {
+void remove_contents(const std::string& folder, bool folder_too) {
     std::error_code error;
+    if (folder_too) {
+        std::filesystem::remove_all(folder, error);
+        return;
+    }
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) std::filesystem::remove_all(entry.path(), error);
 }
 
@@ -146,10 +150,11 @@ Result<SimulationSummary> simulate(const SimulationJob& job, const Progress& pro
     auto setting = set_up(job.options, job.fault);
     if (!setting) return tl::unexpected<Error>(setting.error());
     Setting& s = **setting;
-    if (auto ready = prepare_folder(job.folder); !ready) return tl::unexpected<Error>(ready.error());
+    const Result<bool> made = prepare_folder(job.folder);
+    if (!made) return tl::unexpected<Error>(made.error());
     auto folder = RunFolder::open({job.folder, s.options, s.host->topology(), s.names, job.format, job.gzip, s.start, s.fault.get(), s.injected});
     if (!folder) {
-        remove_contents(job.folder);
+        remove_contents(job.folder, *made);
         return tl::unexpected<Error>(folder.error());
     }
     folder->begin_at(static_cast<StepNumber>(s.options.recording.skip_steps));
@@ -163,13 +168,13 @@ Result<SimulationSummary> simulate(const SimulationJob& job, const Progress& pro
     ServingRun run(parts_of(s), sampler ? *sampler : static_cast<Sink&>(meter), std::move(listener),
                    [&](ProcessIndex process) { return folder->file_of(process); });
     if (!run.serve(progress.stop)) {
-        remove_contents(job.folder);
+        remove_contents(job.folder, *made);
         return fail(ErrorCode::cancelled, "The simulation was stopped; what it had written is gone");
     }
     sampler.reset();
     auto files = folder->finish(s.start, run.ended(), run.summary().stuck);
     if (!files) {
-        remove_contents(job.folder);
+        remove_contents(job.folder, *made);
         return tl::unexpected<Error>(files.error());
     }
     SimulationSummary summary = run.summary();
