@@ -25,7 +25,7 @@ QString decoded(const std::string& path) { return QFile::decodeName(QByteArray::
 QString find_sample(const std::string& given) {
     if (!given.empty()) return decoded(given);
     const QString here = QCoreApplication::applicationDirPath();
-    const QString name = QStringLiteral("faultline-sample");
+    const QString name = QStringLiteral("faultline-sample/faulty");
     for (const QString& place :
          {here + QStringLiteral("/../share/faultline/sample/"), here + QStringLiteral("/../../sample/"), here + QLatin1Char('/')})
         if (QFile::exists(place + name)) return QFileInfo(place + name).canonicalFilePath();

@@ -94,6 +94,10 @@ public:
             Result<DerivedRows> derived = derive_capture(**reader, rules_.layers, AnalysisOptions{}, progress_);
             if (!derived) return tl::unexpected<Error>(derived.error());
             rows = std::move(*derived);
+            // Steps of several ranks are one each: only the capture as a whole knows how many there are.
+            const Result<std::vector<Step>> steps = (*reader)->steps();
+            if (!steps) return tl::unexpected<Error>(steps.error());
+            summary_.counts.steps = steps->size();
         }
         summary_.requests = rows.requests.size();
         summary_.health.insert(summary_.health.end(), rows.health.begin(), rows.health.end());

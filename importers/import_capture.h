@@ -31,7 +31,7 @@ struct ImportedSource {
 struct ImportSummary {
     std::string capture;
     std::vector<ImportedSource> sources;
-    BuildSummary counts;  ///< summed over the sources of this import
+    BuildSummary counts;  ///< summed over the sources of this import; steps: of the capture as a whole
     LedgerTotals ledger;
     std::uint64_t requests = 0;  ///< in the capture as a whole
     std::vector<HealthFinding> health;

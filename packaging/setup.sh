@@ -77,12 +77,13 @@ build_release() {
     cmake --build --preset release || fail "the build failed: the first error above says where."
 }
 
-# make_sample: writes the sample's folder where it is missing or older than its generator.
+# make_sample: writes the sample's folder where it is missing or older than what makes it.
 make_sample() {
     local maker=$root/resources/sample
-    if [[ -f $sample/server.log && -z $(find "$maker" -newer "$sample/server.log" -type f -print -quit) ]]; then
+    local program=$root/build/release/app/faultline
+    if [[ -f $sample/normal/truth.json && -z $(find "$maker" "$program" -newer "$sample/normal/truth.json" -type f -print -quit) ]]; then
         return
     fi
     say "Making the sample ${sample#"$root"/}."
-    /usr/bin/env python3 "$maker/make_sample" "$sample" >/dev/null || fail "the sample could not be made: see the message above."
+    "$maker/make_sample" "$program" "$sample" >/dev/null || fail "the sample could not be made: see the message above."
 }

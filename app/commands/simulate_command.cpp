@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using namespace simulator;
 
 constexpr const char* kFooter =
-    "Without --scenario, --normal or --campaign it writes the run of the sample: two ranks, one of which stands still for a while.\n"
+    "Without --scenario, --normal or --campaign it writes the run of the sample: two ranks, whose sampler begins to build long lists.\n"
     "A run's folder holds traces, logs, stack samples and truth.json, which says what was injected, where and when; `import` takes the "
     "folder\n"
     "and never reads the truth. A campaign's folder holds a folder for each run and manifest.json, which assigns whole runs to training,\n"

@@ -16,8 +16,8 @@ namespace {
 
 using namespace simulator;
 
-/// The scenario of the sample that ships: one rank of two stands still for a while, its peer waits in a collective.
-constexpr std::string_view kSampleScenario = "C2";
+/// The scenario of the sample (resources/sample): the sampler builds a list on the host in every step, and the devices wait.
+constexpr std::string_view kSampleScenario = "sampler-host-list";
 
 constexpr std::array<std::pair<std::string_view, TraceFormat>, 3> kFormats{
     {{"kineto", TraceFormat::kineto}, {"nsys", TraceFormat::nsys}, {"nsys-older", TraceFormat::nsys_older}}};

@@ -1,5 +1,7 @@
 // A GPU that is slower than its peers: shared with another process (B2), or at a lower clock (B3).
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "ml/simulator/faults/mechanism.h"
 
@@ -25,17 +27,31 @@ public:
             const TimeNs length = clock ? settings_.end - start : static_cast<TimeNs>(between(0.1, 3, 5, n) * kSecond);
             const TimeNs end = std::min(start + length, settings_.end);
             reach.machine.disturb({.what = clock ? Disturbance::What::slow_compute : Disturbance::What::slow_all, .start = start, .end = end, .factor = size(),
-                                   .devices = devices});
+                                   .devices = devices, .suspect = false});
+            times_.push_back({start, end});
             if (clock) {
                 for (const int d : devices) slow_.push_back({start, end, d, size()});
             }
             start = end + static_cast<TimeNs>(between(0.1, 1, 6, n) * kSecond);
         }
     }
+    /// Everything on the device is slower; what an engineer would name are its products (FAULTS B2, B3) and, shared, attention.
+    bool change_kernels(StepKernels& kernels, const StepPlan& plan, int rank, FaultReach&) override {
+        if (!at_kernels(plan, rank)) return false;
+        const auto now = [&](const std::pair<TimeNs, TimeNs>& t) { return t.first <= plan.scheduled && plan.scheduled < t.second; };
+        if (std::none_of(times_.begin(), times_.end(), now)) return false;
+        for (auto* part : {&kernels.forward, &kernels.logits}) {
+            for (Op& op : *part) {
+                if (is_device_work(op) && (is_gemm(op.role) || (id() == "B2" && op.role == Role::attention))) op.suspect = true;
+            }
+        }
+        return true;
+    }
     [[nodiscard]] std::vector<SlowClock> slow_clocks() const override { return slow_; }
 
 private:
     std::vector<SlowClock> slow_;
+    std::vector<std::pair<TimeNs, TimeNs>> times_;
 };
 
 }  // namespace

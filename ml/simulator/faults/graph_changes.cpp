@@ -12,7 +12,8 @@ public:
         if (!at_kernels(plan, rank) || kernels.graphs != GraphMode::full) return false;
         // B5: some sizes fall between the captured ones, the same ones every time.
         const bool pieces = id() == "B5";
-        if (pieces && kernels.padded_batch / 8 % 2 == 1) return false;
+        if (first_size_ < 0) first_size_ = kernels.padded_batch;
+        if (pieces && kernels.padded_batch / 8 % 2 != first_size_ / 8 % 2) return false;
         std::vector<Op> forward;
         forward.reserve(kernels.forward.size() * 2);
         bool open = false;  ///< a piece of a graph that goes on
@@ -53,6 +54,7 @@ public:
 
 private:
     Op launch_;
+    int first_size_ = -1;  ///< padded, of the first step: it is one of those that fall between
 };
 
 }  // namespace

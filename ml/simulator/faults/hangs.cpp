@@ -39,6 +39,7 @@ public:
         }
     }
     bool change_program(ThreadProgram& program, const StepPlan& plan, FaultReach& reach) override {
+        if (program.part == ProgramPart::idle && active(time_of(program, reach))) idled_ = true;
         if (program.program.step == 0 || !active(time_of(program, reach)) || (done_ != 0 && done_ != program.program.step)) return false;
         if (id() == "A8" && time_of(program, reach) < middle()) return false;
         if (stop_of(id()) == Stop::engine) return stop_engine(program, plan, reach);
@@ -62,14 +63,24 @@ private:
 
     bool stop_engine(ThreadProgram& program, const StepPlan&, FaultReach& reach) {
         ProgramEdit edit(program.program, reach.names);
-        if (id() == "C10") {  // the order never reaches the workers
-            if (program.part != ProgramPart::worker) return false;
-            edit.cut(0, false);
-            edit.wait_for(reach.machine.new_signal());
+        if (id() == "C10") {  // after a rest the order never reaches the workers
+            if (!idled_ && time_of(program, reach) < middle()) return false;
+            const auto order = edit.range_of({Role::rpc});
+            if (program.part == ProgramPart::begin_core && order) {
+                // Workers that rested since before the window are told once more.
+                if (!active(reach.machine.now(worker(reach, 0)))) return false;
+                edit.mark_range(*order);
+            } else if (program.part == ProgramPart::worker) {
+                edit.cut(0, false);
+                edit.wait_for(reach.machine.new_signal());
+            } else {
+                return false;
+            }
             done_ = program.program.step;
             return true;
         }
-        const bool worker = id() == "E16";
+        const bool worker = id() == "E16" || engine_ == Engine::fsdp;  // there a rank is the engine
+        if (worker && engine_ == Engine::fsdp && !on_core(program, reach)) return false;
         if (worker ? program.part != ProgramPart::worker : !(program.part == ProgramPart::begin_core && on_core(program, reach))) return false;
         if (one_instance_ && program.instance != instance()) return false;
         const auto range = worker ? edit.range_of({Role::prepare_inputs, Role::model_forward}) : edit.range_of({Role::schedule, Role::step});
@@ -152,6 +163,7 @@ private:
         return true;
     }
 
+    bool idled_ = false;
     StepNumber done_ = 0;  ///< the step that does not end; all ranks of it are changed
 };
 

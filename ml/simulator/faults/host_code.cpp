@@ -81,7 +81,7 @@ private:
     }
     std::optional<std::size_t> range_of(const ProgramEdit& edit) const override {
         return penalties_ ? edit.range_of({Role::sampling_metadata, Role::sampler, Role::bookkeeping, Role::model_forward, Role::step})
-                          : edit.range_of({Role::update_states, Role::prepare_inputs, Role::bookkeeping, Role::model_forward, Role::step});
+                          : edit.range_of({Role::prepare_inputs, Role::bookkeeping, Role::model_forward, Role::step});
     }
     Role role() const override { return penalties_ ? Role::sampling_metadata : Role::update_states; }
     std::string_view frame() const override {

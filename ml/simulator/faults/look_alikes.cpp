@@ -26,7 +26,6 @@ public:
         if (id() == "L13") knobs.draft_acceptance = 0.92;
         if (id() == "L8" && !done_ && instance == this->instance()) {
             knobs.retract = 1;
-            done_ = true;
         }
         if (id() == "L17" && now >= next_) {
             next_ = now + seconds();
@@ -38,6 +37,29 @@ public:
                 reach.machine.run(t, std::move(program), now);
             }
         }
+    }
+    /// The steps that look like something: truth names the look-alike there, and no fault.
+    bool change_plan(StepPlan& plan, FaultReach&) override {
+        if (!active(plan.scheduled)) return false;
+        const auto any = [&](auto says) { return std::any_of(plan.requests.begin(), plan.requests.end(), says); };
+        if (id() == "L1" || id() == "L7") return plan.context_tokens > 0;
+        if (id() == "L2") return plan.kind == StepKind::decode;
+        if (id() == "L8") done_ = done_ || !plan.preempted.empty();
+        if (id() == "L8") return !plan.preempted.empty() || any([](const auto& r) { return r.resumed; });
+        if (id() == "L9") return plan.finished.size() >= 3;
+        if (id() == "L10") return plan.kind == StepKind::decode && plan.generation_requests == 1;
+        if (id() == "L13") return any([](const auto& r) { return r.accepted > 0; });
+        if (id() == "L15") return plan.kind == StepKind::dummy;
+        if (id() == "L16") return any([](const auto& r) { return !r.context && r.generated_before <= 1; });
+        if (id() == "L18") return true;
+        if (id() == "L19") return any([](const auto& r) { return r.top_k || r.logprobs; });
+        return false;
+    }
+    bool change_kernels(StepKernels& kernels, const StepPlan& plan, int, FaultReach&) override {
+        if (id() != "L3" || !active(plan.scheduled) || kernels.padded_batch == 0) return false;
+        const bool grown = kernels.padded_batch > padded_ && padded_ > 0;
+        padded_ = kernels.padded_batch;
+        return grown;
     }
     bool change_program(ThreadProgram& program, const StepPlan& plan, FaultReach& reach) override {
         if (program.part != ProgramPart::worker || !at_worker(program, reach)) return false;
@@ -54,11 +76,11 @@ public:
         } else if (id() == "L6") {
             edit.put_call(place, "cuMemCreate", jittered(seconds(), 1), Role::driver_other, false);
         } else {
-            edit.put_work(place, jittered(id() == "L11" ? milliseconds() : seconds(), 1), Role::background);
+            rest(edit, place, jittered(id() == "L11" ? milliseconds() : seconds(), 1));
         }
         if (step_ == 0) line(plan, program, reach);
         step_ = plan.step;
-        return false;  // nothing that a diagnosis should point at
+        return true;
     }
     [[nodiscard]] TimeNs transfer_time(const Request&, TimeNs usual, TimeNs now) const override {
         return id() == "L16" && active(now) ? static_cast<TimeNs>(static_cast<double>(usual) * size()) : usual;
@@ -69,9 +91,12 @@ private:
     bool late(ProgramEdit& edit, const StepPlan& plan, int rank, const FaultReach& reach) const {
         const std::size_t ranks = place(reach).workers.size();
         if (uniform(plan.step) > 0.15 || rank != static_cast<int>(noise_.below(ranks, Draw::fault_choice, plan.step, 21))) return false;
-        if (const auto range = edit.range_of({Role::prepare_inputs})) edit.put_work(edit.host_place(*range + 1), jittered(microseconds(), plan.step), Role::prepare_inputs);
-        return false;
+        const auto range = edit.range_of({Role::prepare_inputs, Role::model_forward});
+        if (range) rest(edit, edit.host_place(*range + 1), jittered(microseconds(), plan.step));
+        return range.has_value();
     }
+    /// Host time that nobody is to be blamed for.
+    static void rest(ProgramEdit& edit, std::size_t place, TimeNs time) { edit.put(place, {.kind = OpKind::work, .cost = time}); }
     void line(const StepPlan& plan, const ThreadProgram& program, FaultReach& reach) const {
         const auto say = [&](std::string_view file, int number, std::string text) {
             reach.logs.push_back({plan.scheduled + 100'000'000, process(reach, program.thread), LogLevel::info, LogLayout::engine, std::string(file), number, std::move(text), false});
@@ -87,6 +112,7 @@ private:
     bool done_ = false;
     StepNumber step_ = 0;
     TimeNs next_ = 0;
+    int padded_ = 0;
 };
 
 }  // namespace

@@ -79,8 +79,7 @@ bool Mechanism::befalls(InstanceIndex instance, int rank) const {
 }
 
 bool Mechanism::at_worker(const ThreadProgram& program, const FaultReach& reach) const {
-    const bool launches = program.part == ProgramPart::worker || program.part == ProgramPart::begin_core;
-    if (!launches || program.program.step == 0 || !active(time_of(program, reach))) return false;
+    if (program.part != ProgramPart::worker || program.program.step == 0 || !active(time_of(program, reach))) return false;
     const int rank = rank_of(program, reach);
     return rank >= 0 && befalls(program.instance, rank);
 }
@@ -176,7 +175,7 @@ std::string Mechanism::explain(const StepRecord& record) const {
         text += fmt::format("{} an operator of {:.3f} ms at {}", who, ms(s->duration), s->name);
         if (record.suspects.size() > 1) text += fmt::format(" (one of {} marked)", record.suspects.size());
     }
-    if (!record.waiting_in.empty() && record.ranks.size() > 1 && manner_.scope == Scope::rank) {
+    if (!record.waiting_in.empty() && record.ranks.size() > 1 && manner_.scope == Scope::rank && 4 * record.longest_wait > lost) {
         text += fmt::format(" while peers wait up to {:.3f} ms in {}", ms(record.longest_wait), record.waiting_in);
     }
     const std::string other = other_line(record);

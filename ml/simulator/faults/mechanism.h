@@ -49,7 +49,7 @@ protected:
     [[nodiscard]] static TimeNs time_of(const ThreadProgram& program, const FaultReach& reach);
     [[nodiscard]] static int rank_of(const ThreadProgram& program, const FaultReach& reach);  ///< -1: a thread of no rank
     [[nodiscard]] bool befalls(InstanceIndex instance, int rank) const;  ///< rank by the settings
-    /// A worker's program (or what of a step launches) in the window, on a rank that this befalls.
+    /// A worker's program in the window, on a rank that this befalls.
     [[nodiscard]] bool at_worker(const ThreadProgram& program, const FaultReach& reach) const;
     [[nodiscard]] bool at_core(const ThreadProgram& program, const FaultReach& reach) const;
     [[nodiscard]] bool at_kernels(const StepPlan& plan, int rank) const { return active(plan.scheduled) && befalls(plan.instance, rank); }

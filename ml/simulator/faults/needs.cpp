@@ -41,7 +41,7 @@ void need_ranks(Deployment& d, int ranks) {
 }
 
 void need_for_memory(std::string_view id, double size, RunOptions& o) {
-    if (one_of(id, {"A1", "A2", "A10"})) need_company(o.workload);
+    if (one_of(id, {"A1", "A2", "A10", "L8"})) need_company(o.workload);
     if (one_of(id, {"A1", "A2"})) need_prompts(o.workload, std::clamp(static_cast<int>(size * 0.7), 400, 2500));
     if (id == "A5") o.workload.penalties = std::max(o.workload.penalties, 0.6);
     if (id == "A7") o.workload.guided = std::max(o.workload.guided, 0.3);
@@ -87,8 +87,8 @@ void need_for_scheduling(std::string_view id, RunOptions& o) {
     if (id == "E8") o.workload.guided = std::max(o.workload.guided, 0.35);
     if (id == "E12") d.async_scheduling = true;
     if (id == "C10") {
-        o.workload.arrivals = Arrivals::bursts;
-        o.workload.rate = std::min(o.workload.rate, 2.0);
+        o.workload.arrivals = Arrivals::poisson;  // with rests between requests
+        o.workload.rate = std::min(o.workload.rate, 4.0);
     }
     if (one_of(id, {"L7"})) o.workload.shared_prefix = std::max(o.workload.shared_prefix, 0.9);
 }

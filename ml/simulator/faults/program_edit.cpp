@@ -82,11 +82,11 @@ void ProgramEdit::mark_range(std::size_t push) {
     if (range.name == Name::none && range.text == 0) mark_call(push);
 }
 
-std::size_t ProgramEdit::put_work(std::size_t position, TimeNs cost, Role role, std::string_view frame) {
-    Op push{.kind = OpKind::push, .event = frame.empty() ? EventKind::range : EventKind::python, .role = role, .suspect = true};
+std::size_t ProgramEdit::put_work(std::size_t position, TimeNs cost, Role role, std::string_view frame, bool suspect) {
+    Op push{.kind = OpKind::push, .event = frame.empty() ? EventKind::range : EventKind::python, .role = role, .suspect = suspect};
     if (!frame.empty()) push.name = names_.intern(frame);
     program_.insert(position, push);
-    program_.insert(position + 1, {.kind = OpKind::work, .suspect = true, .cost = cost});
+    program_.insert(position + 1, {.kind = OpKind::work, .suspect = suspect, .cost = cost});
     program_.insert(position + 2, {.kind = OpKind::pop});
     return position + 3;
 }

@@ -38,7 +38,7 @@ public:
         if (const auto call = next_call(from)) program_.ops[*call].suspect = true;
     }
     /// Host time at `position`, inside a silent range of `role` (stack samples see it); with `frame` a Python frame of that name.
-    std::size_t put_work(std::size_t position, TimeNs cost, Role role, std::string_view frame = {});
+    std::size_t put_work(std::size_t position, TimeNs cost, Role role, std::string_view frame = {}, bool suspect = true);
     /// An API call; driver calls begin with "cu" and no "cuda". The place after it.
     std::size_t put_call(std::size_t position, std::string_view name, TimeNs cost, Role role, bool suspect = true);
     std::size_t put(std::size_t position, Op op) {

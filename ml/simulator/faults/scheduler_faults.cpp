@@ -15,7 +15,7 @@ public:
                                                  .structural = settings.info->id != "E12" && settings.info->id != "E7"}) {}
 
     void before_schedule(SchedulerKnobs& knobs, InstanceIndex instance, TimeNs now, FaultReach& reach) override {
-        if (one_instance_ && instance != this->instance()) return;
+        if (!active(now) || (one_instance_ && instance != this->instance())) return;
         const double passed = static_cast<double>(now - settings_.start) / static_cast<double>(std::max<TimeNs>(settings_.end - settings_.start, 1));
         if (id() == "A1" || id() == "A2") {
             // What is left holds a few requests: running ones must go, again and again, in bursts.
@@ -72,15 +72,16 @@ public:
                 return true;
             }
             if (id() == "E12") {
-                edit.put_work(edit.host_place(*range), jittered(milliseconds(), plan.step), Role::update_from_output);
-                edit.mark_range(*range);
+                const std::size_t after = edit.put_work(edit.host_place(*range), jittered(milliseconds(), plan.step), Role::update_from_output);
+                edit.mark_range(after);
                 return true;
             }
             const bool marks = ((id() == "A1" || id() == "A2") && !plan.preempted.empty()) || ((id() == "A10" || id() == "E6") && plan.waiting > 0) ||
                                (id() == "E4" && plan.context_tokens > 2048) || id() == "E5" || id() == "E11";
             if (!marks) return false;
+            // Only where blocks are short is it the allocation; else what decides.
             const auto slots = edit.range_of({Role::allocate_slots});
-            edit.mark_range(slots && id() != "E4" ? *slots : *range);
+            edit.mark_range(slots && (id() == "A1" || id() == "A2") ? *slots : *range);
             return true;
         }
         if (program.part != ProgramPart::worker) return false;
