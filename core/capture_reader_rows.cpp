@@ -4,6 +4,7 @@
 #include "core/capture_reader_state.h"
 #include "core/capture_schema.h"
 #include "core/derived_rows.h"
+#include "core/health.h"
 
 namespace faultline {
 
@@ -67,6 +68,7 @@ Result<std::vector<HealthFinding>> CaptureReader::health() const {
                                     std::string(row.text(2))});
                  });
     if (!read) return tl::unexpected<Error>(read.error());
+    join_health(all, std::any_of(tracks().begin(), tracks().end(), [](const Track& t) { return t.kind == TrackKind::device && t.spans > 0; }));
     return all;
 }
 

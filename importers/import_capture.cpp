@@ -9,6 +9,7 @@
 #include "core/capture_reader.h"
 #include "core/capture_writer.h"
 #include "core/derive_capture.h"
+#include "core/health.h"
 #include "importers/input_files.h"
 #include "importers/registry.h"
 #include "importers/source_file.h"
@@ -101,6 +102,7 @@ public:
         }
         summary_.requests = rows.requests.size();
         summary_.health.insert(summary_.health.end(), rows.health.begin(), rows.health.end());
+        join_health(summary_.health, summary_.counts.kernels > 0);
         return writer_.write_derived(rows);
     }
 

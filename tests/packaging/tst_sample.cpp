@@ -98,7 +98,7 @@ void TestSample::imports_whole_in_two_formats() {
         QVERIFY(simulated);
     }
     QCOMPARE(imported_[QLatin1String("faulty")].toObject()[QLatin1String("steps")].toInteger(), truth_[QLatin1String("steps")].toArray().size());
-    QCOMPARE(imported_[QLatin1String("normal")].toObject()[QLatin1String("steps")].toInteger(), 12);
+    QCOMPARE(imported_[QLatin1String("normal")].toObject()[QLatin1String("steps")].toInteger(), 11);
 }
 
 void TestSample::steps_have_phase_and_tokens_of_the_truth() {

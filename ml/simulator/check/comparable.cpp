@@ -160,6 +160,7 @@ Result<Comparable> comparable_run(const CaptureReader& real, const std::vector<M
     // A graph per step is a full one; one around each layer's attention is a piecewise one.
     d.graphs = shape->graph_launches < 0.5 ? GraphMode::none : shape->graph_launches < 4 ? GraphMode::full : GraphMode::piecewise;
     run.reasons.push_back(fmt::format("graphs {}: {:.0f} graph launches per step", graph_mode_name(d.graphs), shape->graph_launches));
+    if (d.graphs == GraphMode::piecewise) d.max_capture_size = std::max(d.max_capture_size, 8192);
     d.custom_all_reduce = !signs.nccl;
     options.recording.dialect = steps->empty() ? Dialect::none : dialect_of(steps->front().dialect);
     options.recording.operators = shape->per_step(SpanKind::op) > 0;

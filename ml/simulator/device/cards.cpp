@@ -36,6 +36,8 @@ const std::vector<ModelCard>& model_cards() {
         {"qwen3-14b", "Qwen/Qwen3-14B", 40, 5120, 17408, 40, 8, 128, 151936, true},
         {"qwen3-32b", "Qwen/Qwen3-32B", 64, 5120, 25600, 64, 8, 128, 151936, true},
         {"llama-3.1-8b", "meta-llama/Llama-3.1-8B-Instruct", 32, 4096, 14336, 32, 8, 128, 128256, false},
+        {"llama-3.3-70b", "meta-llama/Llama-3.3-70B-Instruct", 80, 8192, 28672, 64, 8, 128, 128256, false},
+        {"gpt-oss-20b", "openai/gpt-oss-20b", 24, 2880, 2880, 64, 8, 64, 201088, false, 32, 4, 2880},
         {"qwen1.5-0.5b", "Qwen/Qwen1.5-0.5B-Chat", 24, 1024, 2816, 16, 16, 64, 151936, false},
         {"qwen3-30b-a3b", "Qwen/Qwen3-30B-A3B", 48, 2048, 6144, 32, 4, 128, 151936, true, 128, 8, 768},
         {"bamba-9b", "ibm-ai-platform/Bamba-9B", 32, 4096, 14336, 32, 8, 128, 128256, false, 0, 0, 0, 10},

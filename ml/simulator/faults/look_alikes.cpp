@@ -24,9 +24,7 @@ public:
         if (!active(now)) return;
         if (id() == "L7") knobs.prefix_cache = false;
         if (id() == "L13") knobs.draft_acceptance = 0.92;
-        if (id() == "L8" && !done_ && instance == this->instance()) {
-            knobs.retract = 1;
-        }
+        if (id() == "L8" && !done_ && instance == this->instance()) knobs.retract = 1;
         if (id() == "L17" && now >= next_) {
             next_ = now + seconds();
             for (const ThreadIndex t : place(reach).background) {

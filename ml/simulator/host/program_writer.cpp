@@ -1,5 +1,9 @@
 #include "ml/simulator/host/program_writer.h"
 
+#include <initializer_list>
+
+#include <fmt/format.h>
+
 namespace faultline::simulator {
 namespace {
 
@@ -106,18 +110,52 @@ void ProgramWriter::operations(const std::vector<Op>& ops) {
             continue;
         }
         const SpanWords::Operators around = kit_.words.operators(op.role);
-        if (op.kind == OpKind::launch) work(op.role, kPythonOfAnOperator);
-        if (op.kind != OpKind::launch || !operators || around.outer.empty()) {
+        const bool launches = op.kind == OpKind::launch;
+        const int frames = launches ? open_module(op) : 0;
+        if (launches) work(op.role, kPythonOfAnOperator);
+        if (!launches || !operators || around.outer.empty()) {
             operation(op);
+            close(op.role, frames);
             continue;
         }
         push_named(op.role, EventKind::op, around.outer);
         work(op.role, kDispatch);
+        views(op.role);
         if (!around.inner.empty()) push_named(op.role, EventKind::op, around.inner);
         operation(op);
-        if (!around.inner.empty()) program_.add(op_of(OpKind::pop, op.role));
-        program_.add(op_of(OpKind::pop, op.role));
+        if (!around.inner.empty()) pop_one(op.role);
+        pop_one(op.role);
+        close(op.role, frames);
     }
+}
+
+void ProgramWriter::views(Role role) {
+    constexpr TimeNs kView = 900;
+    const SpanWords::Views views = SpanWords::views(role);
+    const auto nested = [&](std::initializer_list<std::string_view> names) {
+        for (const std::string_view name : names) push_named(role, EventKind::op, name);
+        work(role, kView);
+        close(role, static_cast<int>(names.size()));
+    };
+    for (int i = 0; i < views.transposes; ++i) nested({"aten::t", "aten::transpose", "aten::as_strided"});
+    for (int i = 0; i < views.slices; ++i) nested({"aten::slice", "aten::as_strided"});
+}
+
+int ProgramWriter::open_module(const Op& op) {
+    if (!kit_.options.recording.python || op.layer < 0) return 0;
+    const SpanWords::Module module = SpanWords::module(op.role);
+    if (module.function.empty()) return 0;
+    int frames = 0;
+    const auto open = [&](std::string_view name) {
+        push_named(op.role, EventKind::python, name);
+        ++frames;
+    };
+    if (!module.name.empty()) {
+        open(fmt::format("nn.Module: {}_{}", module.name, op.layer));
+        open("torch/nn/modules/module.py(1779): _call_impl");
+    }
+    open(module.function);
+    return frames;
 }
 
 }  // namespace faultline::simulator

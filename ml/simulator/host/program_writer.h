@@ -41,6 +41,12 @@ public:
 
 private:
     void operation(const Op& op);
+    void views(Role role);
+    /// Frames of the module around the launch of a layer; true: frames were opened that close() takes away again.
+    int open_module(const Op& op);
+    void close(Role role, int frames) {
+        for (; frames > 0; --frames) pop_one(role);
+    }
     [[nodiscard]] bool has_frame(Role role) const;
 
     const WritingKit& kit_;

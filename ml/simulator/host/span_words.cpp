@@ -194,6 +194,49 @@ SpanWords::Operators SpanWords::operators(Role role) const {
     }
 }
 
+SpanWords::Views SpanWords::views(Role role) {
+    switch (role) {
+        case Role::qkv_gemm:
+        case Role::o_gemm:
+        case Role::gate_up_gemm:
+        case Role::down_gemm:
+        case Role::router_gemm:
+        case Role::lm_head: return {0, 1};
+        case Role::attention: return {3, 0};
+        case Role::rope:
+        case Role::input_copy: return {2, 0};
+        case Role::block_table_copy: return {3, 0};
+        case Role::kv_write:
+        case Role::gather_last: return {1, 0};
+        default: return {};
+    }
+}
+
+SpanWords::Module SpanWords::module(Role role) {
+    switch (role) {
+        case Role::input_norm:
+        case Role::post_norm:
+        case Role::qk_norm: return {"RMSNorm", "vllm/model_executor/layers/layernorm.py(183): forward_cuda"};
+        case Role::qkv_gemm: return {"QKVParallelLinear", "vllm/model_executor/layers/linear.py(498): forward"};
+        case Role::o_gemm:
+        case Role::down_gemm: return {"RowParallelLinear", "vllm/model_executor/layers/linear.py(1291): forward"};
+        case Role::gate_up_gemm: return {"MergedColumnParallelLinear", "vllm/model_executor/layers/linear.py(498): forward"};
+        case Role::rope: return {"RotaryEmbedding", "vllm/model_executor/layers/rotary_embedding/base.py(115): forward_cuda"};
+        case Role::kv_write:
+        case Role::attention:
+        case Role::attention_combine: return {"Attention", "vllm/attention/layer.py(231): forward"};
+        case Role::activation: return {"SiluAndMul", "vllm/model_executor/layers/activation.py(92): forward_cuda"};
+        case Role::router_gemm: return {"ReplicatedLinear", "vllm/model_executor/layers/linear.py(358): forward"};
+        case Role::moe_topk:
+        case Role::moe_align:
+        case Role::moe_up:
+        case Role::moe_down:
+        case Role::moe_sum: return {"FusedMoE", "vllm/model_executor/layers/fused_moe/layer.py(1520): forward"};
+        case Role::all_reduce: return {"", "vllm/distributed/communication_op.py(12): tensor_model_parallel_all_reduce"};
+        default: return {};
+    }
+}
+
 std::string_view SpanWords::frame(Role role) const {
     if (options_.deployment.engine == Engine::sglang) {
         switch (role) {

@@ -27,6 +27,17 @@ public:
         std::string_view outer, inner;
     };
     [[nodiscard]] Operators operators(Role role) const;
+    /// How many views an operator makes before its launch, and of what kind: aten::slice around aten::as_strided, aten::t around aten::transpose (seen in
+    /// traces of vLLM: most operators of a step launch nothing).
+    struct Views {
+        int slices = 0, transposes = 0;
+    };
+    [[nodiscard]] static Views views(Role role);
+    /// The module of the model and the function in it that launch such a kernel in a layer, as profilers with stacks write them; empty where there is none.
+    struct Module {
+        std::string_view name, function;
+    };
+    [[nodiscard]] static Module module(Role role);
     /// The Python frame of a role, as profilers write it; empty where there is none.
     [[nodiscard]] std::string_view frame(Role role) const;
 

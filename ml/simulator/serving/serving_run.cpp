@@ -229,7 +229,7 @@ void ServingRun::launch(std::size_t instance, StepPlan plan, StepPlan unchanged)
 
 void ServingRun::run_all(std::vector<ThreadProgram> programs, const StepPlan& plan, Flight* flight) {
     for (ThreadProgram& p : programs) {
-        if (may_act(machine_.now(p.thread)) && parts_.fault->change_program(p, plan, reach_) && flight != nullptr) flight->changed = true;
+        if (may_act(std::max(machine_.now(p.thread), p.not_before)) && parts_.fault->change_program(p, plan, reach_) && flight != nullptr) flight->changed = true;
         machine_.run(p.thread, std::move(p.program), p.not_before);
     }
     machine_.advance();
