@@ -84,7 +84,7 @@ private Q_SLOTS:
                 QVERIFY(work[i].start >= call->second.start + 6 * kUs);
                 QCOMPARE(work[i].external, call->second.external);
                 QCOMPARE(work[i].thread, main_of(r));
-                if (i > 0) QVERIFY(work[i].start >= work[i - 1].end() + 500);
+                if (i > 0) QVERIFY(work[i].start >= work[i - 1].end() + 250);
             }
         }
         for (const SeenEvent& sync : scene.seen.named(41)) {
@@ -107,7 +107,7 @@ private Q_SLOTS:
                 QCOMPARE(nodes[i].graph_node, static_cast<std::uint32_t>(i + 1));
                 if (i > 0) {
                     const TimeNs gap = nodes[i].start - nodes[i - 1].end();
-                    QVERIFY(gap >= 500 && gap <= 1'500);
+                    QVERIFY(gap >= 250 && gap <= 1'850);
                 }
             }
         }

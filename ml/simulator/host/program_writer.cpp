@@ -1,6 +1,6 @@
 #include "ml/simulator/host/program_writer.h"
 
-#include <initializer_list>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -104,6 +104,7 @@ void ProgramWriter::operations(const std::vector<Op>& ops) {
         if (op.kind == OpKind::graph_launch) {
             push(Role::graph);
             work(Role::graph, 9'000);
+            questions(Role::graph);
             program_.add(op);
             while (i + 1 < ops.size() && ops[i + 1].kind == OpKind::node) program_.add(ops[++i]);
             pop(Role::graph);
@@ -112,7 +113,10 @@ void ProgramWriter::operations(const std::vector<Op>& ops) {
         const SpanWords::Operators around = kit_.words.operators(op.role);
         const bool launches = op.kind == OpKind::launch;
         const int frames = launches ? open_module(op) : 0;
-        if (launches) work(op.role, kPythonOfAnOperator);
+        if (launches) {
+            work(op.role, kPythonOfAnOperator);
+            questions(op.role);
+        }
         if (!launches || !operators || around.outer.empty()) {
             operation(op);
             close(op.role, frames);
@@ -130,15 +134,31 @@ void ProgramWriter::operations(const std::vector<Op>& ops) {
 }
 
 void ProgramWriter::views(Role role) {
-    constexpr TimeNs kView = 900;
-    const SpanWords::Views views = SpanWords::views(role);
-    const auto nested = [&](std::initializer_list<std::string_view> names) {
-        for (const std::string_view name : names) push_named(role, EventKind::op, name);
+    constexpr TimeNs kView = 700;
+    for (std::string_view chain : SpanWords::views(role)) {
+        int opened = 0;
+        while (!chain.empty()) {
+            const std::size_t end = std::min(chain.find('>'), chain.size());
+            push_named(role, EventKind::op, chain.substr(0, end));
+            ++opened;
+            chain.remove_prefix(std::min(end + 1, chain.size()));
+        }
         work(role, kView);
-        close(role, static_cast<int>(names.size()));
-    };
-    for (int i = 0; i < views.transposes; ++i) nested({"aten::t", "aten::transpose", "aten::as_strided"});
-    for (int i = 0; i < views.slices; ++i) nested({"aten::slice", "aten::as_strided"});
+        close(role, opened);
+    }
+}
+
+void ProgramWriter::questions(Role role) {
+    for (const std::string_view name : kit_.words.questions(role)) call(Role::query, name, name.ends_with("Version") ? 150 : 500);
+}
+
+void ProgramWriter::push_base() {
+    if (!kit_.options.recording.python) return;
+    for (const std::string_view frame : kit_.words.base_frames()) push_named(Role::none, EventKind::python, frame);
+}
+
+void ProgramWriter::pop_base() {
+    if (kit_.options.recording.python) close(Role::none, static_cast<int>(kit_.words.base_frames().size()));
 }
 
 int ProgramWriter::open_module(const Op& op) {

@@ -28,6 +28,8 @@ public:
     void push_named(Role role, EventKind kind, std::string_view name);
     void pop(Role role);  ///< what push() opened
     void pop_one(Role role);  ///< what push_text() or push_named() opened
+    void push_base();         ///< the frames below a step, where Python is recorded
+    void pop_base();
     void work(Role role, TimeNs cost);
     void call(Role role, std::string_view name, TimeNs cost);
     void wait(Role role, std::uint32_t signal);
@@ -42,7 +44,8 @@ public:
 private:
     void operation(const Op& op);
     void views(Role role);
-    /// Frames of the module around the launch of a layer; true: frames were opened that close() takes away again.
+    void questions(Role role);
+    /// Frames of the module around the launch of a layer: how many were opened.
     int open_module(const Op& op);
     void close(Role role, int frames) {
         for (; frames > 0; --frames) pop_one(role);

@@ -57,6 +57,7 @@ StepPrograms SglangHost::begin(const StepPlan& plan, const std::vector<StepKerne
         }
         step.programs.push_back(program(plan, r, ProgramPart::begin_core, w.take()));
         ProgramWriter run(kit_, &machine, plan.step);
+        run.push_base();
         run.push(Role::rpc);
         run.push_text(Role::step, step.text);
         if (words_.semantic() && options_.recording.request_ids && r == 0) {
@@ -69,6 +70,7 @@ StepPrograms SglangHost::begin(const StepPlan& plan, const std::vector<StepKerne
         write_sampling(run, plan, kernels[r], place.ranks[r], copies.back(), !asynchronous());
         run.pop_one(Role::step);
         run.pop(Role::rpc);
+        run.pop_base();
         if (r == 0 && !asynchronous()) run.set(step.done, 0);
         step.programs.push_back(program(plan, r, ProgramPart::worker, run.take()));
         if (r == 0 && asynchronous()) {

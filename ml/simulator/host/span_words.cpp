@@ -194,21 +194,66 @@ SpanWords::Operators SpanWords::operators(Role role) const {
     }
 }
 
-SpanWords::Views SpanWords::views(Role role) {
+std::span<const std::string_view> SpanWords::views(Role role) {
+    static constexpr std::array<std::string_view, 2> kProduct{"aten::t>aten::transpose>aten::as_strided", "aten::empty"};
+    static constexpr std::array<std::string_view, 9> kAttention{
+        "aten::slice>aten::as_strided", "aten::slice>aten::as_strided", "aten::unbind>aten::select>aten::as_strided", "aten::select>aten::as_strided",
+        "aten::expand>aten::as_strided", "aten::expand>aten::as_strided", "aten::expand>aten::as_strided", "aten::empty_like>aten::empty_strided", "aten::empty"};
+    static constexpr std::array<std::string_view, 3> kWrite{"aten::slice>aten::as_strided", "aten::unbind>aten::select>aten::as_strided", "aten::view"};
+    static constexpr std::array<std::string_view, 3> kCopy{"aten::slice>aten::as_strided", "aten::slice>aten::as_strided", "aten::slice>aten::as_strided"};
+    static constexpr std::array<std::string_view, 2> kOne{"aten::view", "aten::empty"};
     switch (role) {
         case Role::qkv_gemm:
         case Role::o_gemm:
         case Role::gate_up_gemm:
         case Role::down_gemm:
         case Role::router_gemm:
-        case Role::lm_head: return {0, 1};
-        case Role::attention: return {3, 0};
+        case Role::lm_head: return kProduct;
+        case Role::attention: return kAttention;
+        case Role::kv_write: return kWrite;
+        case Role::input_copy:
+        case Role::block_table_copy: return kCopy;
         case Role::rope:
-        case Role::input_copy: return {2, 0};
-        case Role::block_table_copy: return {3, 0};
-        case Role::kv_write:
-        case Role::gather_last: return {1, 0};
+        case Role::activation:
+        case Role::gather_last:
+        case Role::qk_norm: return kOne;
         default: return {};
+    }
+}
+
+std::span<const std::string_view> SpanWords::questions(Role role) const {
+    static constexpr std::array<std::string_view, 2> kGraph{"cudaStreamIsCapturing", "cudaDriverGetVersion"};
+    static constexpr std::array<std::string_view, 2> kAttributes{"cudaFuncSetAttribute", "cudaFuncSetAttribute"};
+    static constexpr std::array<std::string_view, 1> kCapturing{"cudaStreamIsCapturing"};
+    switch (role) {
+        case Role::graph: return kGraph;
+        case Role::attention: return kAttributes;
+        case Role::kv_write:
+        case Role::all_reduce: return kCapturing;
+        default: return {};
+    }
+}
+
+std::span<const std::string_view> SpanWords::base_frames() const {
+    static constexpr std::array<std::string_view, 7> kVllm{"<string>(1): <module>",
+                                                            "multiprocessing/spawn.py(106): spawn_main",
+                                                            "multiprocessing/spawn.py(122): _main",
+                                                            "multiprocessing/process.py(292): _bootstrap",
+                                                            "multiprocessing/process.py(108): run",
+                                                            "vllm/v1/executor/multiproc_executor.py(698): worker_main",
+                                                            "vllm/v1/executor/multiproc_executor.py(753): worker_busy_loop"};
+    static constexpr std::array<std::string_view, 8> kSglang{"<string>(1): <module>",
+                                                              "multiprocessing/spawn.py(106): spawn_main",
+                                                              "multiprocessing/spawn.py(122): _main",
+                                                              "multiprocessing/process.py(292): _bootstrap",
+                                                              "multiprocessing/process.py(108): run",
+                                                              "sglang/srt/managers/scheduler.py(2712): run_scheduler_process",
+                                                              "torch/utils/_contextlib.py(116): decorate_context",
+                                                              "sglang/srt/managers/scheduler.py(998): event_loop_normal"};
+    switch (options_.deployment.engine) {
+        case Engine::sglang: return kSglang;
+        case Engine::fsdp: return {};
+        default: return kVllm;
     }
 }
 

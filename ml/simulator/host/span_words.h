@@ -1,6 +1,7 @@
 // What the host side calls its ranges, by engine and dialect (ENGINES §3, §6), and the text of a step. Const after construction but for names.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,12 +28,13 @@ public:
         std::string_view outer, inner;
     };
     [[nodiscard]] Operators operators(Role role) const;
-    /// How many views an operator makes before its launch, and of what kind: aten::slice around aten::as_strided, aten::t around aten::transpose (seen in
-    /// traces of vLLM: most operators of a step launch nothing).
-    struct Views {
-        int slices = 0, transposes = 0;
-    };
-    [[nodiscard]] static Views views(Role role);
+    /// Operators inside of one that launch nothing, each a chain from the outermost in, joined by '>' (seen in traces of vLLM: most operators of a step
+    /// are views).
+    [[nodiscard]] static std::span<const std::string_view> views(Role role);
+    /// What the call that launches such a kernel asks the runtime before: attributes of large kernels, whether a stream is being captured.
+    [[nodiscard]] std::span<const std::string_view> questions(Role role) const;
+    /// The frames of Python below a step, outermost first.
+    [[nodiscard]] std::span<const std::string_view> base_frames() const;
     /// The module of the model and the function in it that launch such a kernel in a layer, as profilers with stacks write them; empty where there is none.
     struct Module {
         std::string_view name, function;

@@ -35,6 +35,7 @@ void VllmHost::write_core(ProgramWriter& w, const StepPlan& plan, const std::vec
 void VllmHost::write_worker(ProgramWriter& w, const StepPlan& plan, const StepKernels& kernels, const RankPlace& place, std::uint32_t copied,
                             const std::string& text) const {
     const bool python = options_.recording.python;
+    w.push_base();
     if (python) w.push_named(Role::step, EventKind::python, v0() ? "vllm/worker/worker_base.py(361): execute_model" : "vllm/v1/worker/gpu_worker.py(534): execute_model");
     w.push_text(Role::step, text);
     if (words_.semantic() && options_.recording.request_ids && place.rank == 0) {
@@ -46,6 +47,7 @@ void VllmHost::write_worker(ProgramWriter& w, const StepPlan& plan, const StepKe
     w.pop_one(Role::step);
     if (python) w.pop_one(Role::step);
     write_sampling(w, plan, kernels, place, copied, !asynchronous());
+    w.pop_base();
 }
 
 StepPrograms VllmHost::begin(const StepPlan& plan, const std::vector<StepKernels>& kernels, Machine& machine) {
