@@ -14,6 +14,28 @@ constexpr TimeNs kLookAround = 5'000'000;
 constexpr TimeNs kLeastLoss = 30'000;
 constexpr double kLeastShare = 0.03;
 
+bool on_device(const Event& event) {
+    return event.kind == EventKind::kernel || event.kind == EventKind::memory_copy || event.kind == EventKind::memory_set;
+}
+
+/// What a rehearsal is asked for: when the device work of its step ends.
+class DeviceEnd final : public Sink {
+public:
+    explicit DeviceEnd(StepNumber step) : step_(step) {}
+    void event(const Event& event) override {
+        if (event.step == step_ && on_device(event)) end = std::max(end, event.start + event.duration);
+    }
+    void log(const LogEntry& /*entry*/) override {}
+    void sample(const StackSampleEvent& /*sample*/) override {}
+    void counter(const CounterEvent& /*counter*/) override {}
+    void gap(const IdleGap& /*gap*/) override {}
+
+    TimeNs end = 0;
+
+private:
+    StepNumber step_;
+};
+
 TimeNs duration_of(double seconds) { return static_cast<TimeNs>(seconds * 1e9); }
 
 }  // namespace
@@ -24,7 +46,8 @@ struct ServingRun::Flight {
     std::uint32_t done = kNoSignal;
     GraphMode graphs = GraphMode::none;
     bool changed = false;
-    TimeNs lost = 0;
+    bool held = false;  ///< by what befell a rank in the step before
+    TimeNs expected = kNull, arrived = kNull;  ///< when its tokens are with the core: as rehearsed, and when they were
 };
 
 struct ServingRun::Loop {
@@ -32,6 +55,7 @@ struct ServingRun::Loop {
     bool stuck = false, over = false;
     std::uint32_t turns = 0;
     TimeNs ticked = 0;
+    std::vector<SuspectOperator> suspects;  ///< of the last step that had any
 };
 
 ServingRun::ServingRun(const RunParts& parts, Sink& sink, RunListener listener, std::function<std::string(ProcessIndex)> file_of)
@@ -193,15 +217,19 @@ void ServingRun::launch(std::size_t instance, StepPlan plan, StepPlan unchanged)
     TimeNs rehearsed = kNull;
     if (acting) {
         Machine rehearsal = machine_;
-        rehearsal.set_sink(nullptr);
+        DeviceEnd device(unchanged.step);
+        rehearsal.set_sink(&device);
         rehearsal.calm();
         const std::unique_ptr<HostModel> host = parts_.host.clone();
-        for (ThreadProgram& p : host->begin(unchanged, kernels_of(unchanged), rehearsal).programs) {
-            rehearsal.run(p.thread, std::move(p.program), p.not_before);
-        }
+        StepPrograms programs = host->begin(unchanged, kernels_of(unchanged), rehearsal);
+        for (ThreadProgram& p : programs.programs) rehearsal.run(p.thread, std::move(p.program), p.not_before);
         rehearsal.advance();
-        if (const TimeNs end = rehearsal.step_end(unchanged.step); end > at) rehearsed = end - at;
-        flight.changed = parts_.fault->change_plan(plan, reach_);
+        // A rank that is still held by what befell it in the step before holds this one: that is lost here.
+        const TimeNs behind = carried(instance);
+        flight.held = behind > 0;
+        if (const auto done = rehearsal.signal_time(programs.done)) flight.expected = *done - behind;
+        if (device.end > at) rehearsed = std::max(device.end - at - behind, TimeNs{1});
+        flight.changed = parts_.fault->change_plan(plan, reach_) || flight.held;
     }
     std::vector<StepKernels> kernels = kernels_of(plan);
     if (acting) {
@@ -227,6 +255,18 @@ void ServingRun::launch(std::size_t instance, StepPlan plan, StepPlan unchanged)
     loops_[instance].flying.push_back(std::move(flight));
 }
 
+TimeNs ServingRun::carried(std::size_t instance) const {
+    const std::vector<ThreadIndex>& workers = parts_.host.places().instances[instance].workers;
+    TimeNs first = std::numeric_limits<TimeNs>::max(), last = 0;
+    for (const ThreadIndex worker : workers) {
+        first = std::min(first, machine_.now(worker));
+        last = std::max(last, machine_.now(worker));
+    }
+    // Ranks are apart by less than this in the ordinary course of things.
+    constexpr TimeNs kUsual = 1'000'000;
+    return workers.size() > 1 && last - first > kUsual ? last - std::max(first, now(instance)) : 0;
+}
+
 void ServingRun::run_all(std::vector<ThreadProgram> programs, const StepPlan& plan, Flight* flight) {
     for (ThreadProgram& p : programs) {
         if (may_act(std::max(machine_.now(p.thread), p.not_before)) && parts_.fault->change_program(p, plan, reach_) && flight != nullptr) flight->changed = true;
@@ -244,6 +284,7 @@ void ServingRun::finish_step(std::size_t instance) {
         stand_still(instance);
         return;
     }
+    flight.arrived = *done;
     const StepOutcome outcome = schedulers_[instance].complete(flight.plan, *done);
     const ThreadIndex core = parts_.host.places().instances[instance].core;
     std::optional<TimeNs> rehearsed;
@@ -278,9 +319,19 @@ void ServingRun::depart(const Request& request) {
 
 void ServingRun::close(Flight& flight, TimeNs core_lost) {
     StepRecord record = book_.close(flight.plan.step);
-    if (const TimeNs end = machine_.step_end(flight.plan.step); end > record.end) record.end = end;
+    // A step ends with its last device work (DESIGN §6); one that launched nothing with its last host range.
+    if (record.end <= record.start) record.end = machine_.step_end(flight.plan.step);
     if (record.end <= record.start) record.end = std::max(record.start + 1, ended_);
     record.touched = record.touched || flight.changed;
+    std::vector<SuspectOperator>& latest = loops_[static_cast<std::size_t>(flight.plan.instance)].suspects;
+    if (flight.held && record.suspects.empty()) record.suspects = latest;
+    if (!record.suspects.empty()) latest = record.suspects;
+    // What holds a process after the device is through holds the tokens.
+    if (flight.expected != kNull && flight.arrived != kNull && record.rehearsed != kNull && record.touched &&
+        flight.arrived - flight.expected > record.end - record.start - record.rehearsed + kLeastLoss) {
+        record.end = std::max(record.end, flight.arrived);
+        record.rehearsed = flight.expected - record.start;
+    }
     const TimeNs took = record.end - record.start;
     const TimeNs lost = std::max(record.rehearsed == kNull ? 0 : took - record.rehearsed, core_lost);
     const Fault* fault = parts_.fault;

@@ -61,6 +61,8 @@ private:
     void run_all(std::vector<ThreadProgram> programs, const StepPlan& plan, Flight* flight);
     void close(Flight& flight, TimeNs core_lost);
     void depart(const Request& request);
+    /// By how much a worker is behind the others when a step begins, held by what befell it before.
+    [[nodiscard]] TimeNs carried(std::size_t instance) const;
     void stand_still(std::size_t instance);
     void settle(TimeNs now);
     [[nodiscard]] bool may_act(TimeNs now) const;
