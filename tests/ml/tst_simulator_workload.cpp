@@ -123,7 +123,7 @@ void TestSimulatorWorkload::too_few_blocks_preempt_and_lose_nothing() {
     knobs.withheld_blocks = 100;
     for (int i = 0; i < 6000; ++i) {
         const StepPlan plan = s.step(knobs);
-        QVERIFY(plan.blocks_used <= 160);
+        QVERIFY(plan.blocks_used >= 100 && plan.blocks_used <= plan.blocks_total);
     }
     if (static_cast<Engine>(engine) != Engine::fsdp) QVERIFY(s.preempted > 0);
     QVERIFY(s.done.size() > 20);

@@ -40,9 +40,22 @@ void need_ranks(Deployment& d, int ranks) {
     if (d.tp * d.dp < ranks) d.tp = ranks;
 }
 
+/// A pool that the load nearly fills, with and without the fault; no prompt is so long that less than half of it could not hold it.
+void need_small_pool(RunOptions& o) {
+    Workload& w = o.workload;
+    Deployment& d = o.deployment;
+    w.prompt_max = std::min(w.prompt_max, 5 * w.prompt_median);
+    w.output_median = std::max(w.output_median, 160);  // requests that grow while they are served
+    w.output_max = std::max(w.output_max, 600);
+    d.kv_blocks = static_cast<std::int64_t>(w.clients) * ((2 * w.prompt_median + w.output_median) / d.block_size + 1) + 64;
+}
+
 void need_for_memory(std::string_view id, double size, RunOptions& o) {
     if (one_of(id, {"A1", "A2", "A10", "L8"})) need_company(o.workload);
-    if (one_of(id, {"A1", "A2"})) need_prompts(o.workload, std::clamp(static_cast<int>(size * 0.7), 400, 2500));
+    if (one_of(id, {"A1", "A2"})) {
+        need_prompts(o.workload, std::clamp(static_cast<int>(size * 0.7), 400, 2500));
+        need_small_pool(o);
+    }
     if (id == "A5") o.workload.penalties = std::max(o.workload.penalties, 0.6);
     if (id == "A7") o.workload.guided = std::max(o.workload.guided, 0.3);
     if (id == "A11") o.deployment.spec_tokens = std::max(o.deployment.spec_tokens, 3);

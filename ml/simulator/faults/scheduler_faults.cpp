@@ -18,12 +18,8 @@ public:
         if (!active(now) || (one_instance_ && instance != this->instance())) return;
         const double passed = static_cast<double>(now - settings_.start) / static_cast<double>(std::max<TimeNs>(settings_.end - settings_.start, 1));
         if (id() == "A1" || id() == "A2") {
-            // What is left holds a few requests: running ones must go, again and again, in bursts.
-            if (uniform(static_cast<std::uint64_t>(now / 400'000'000)) < 0.6 || !acted_) {
-                knobs.retract = now >= rest_ ? 1 : 0;
-                if (knobs.retract > 0) rest_ = now + static_cast<TimeNs>(between(30e6, 150e6, 13, static_cast<std::uint64_t>(now)));
-                acted_ = true;
-            }
+            // Over half of the pool is gone: what runs outgrows the rest, again and again.
+            knobs.withheld_blocks = reach.device.kv_blocks() * 11 / 20;
         } else if (id() == "A10") {
             knobs.max_running = std::max(1, static_cast<int>(size() + (1 - passed) * 2 * size()));
             acting_ = true;
@@ -112,7 +108,7 @@ private:
     }
 
     TimeNs rest_ = 0;
-    bool acted_ = false, acting_ = false;
+    bool acting_ = false;
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ StepPlan Scheduler::schedule(TimeNs now, const SchedulerKnobs& knobs) {
     StepPlan plan;
     plan.instance = s.instance;
     plan.scheduled = now;
+    s.withheld = knobs.withheld_blocks;
     if (knobs.run) {
         if (knobs.retract > 0) s.retract(plan, knobs.retract);
         switch (s.options.deployment.engine) {
@@ -49,7 +50,7 @@ StepPlan Scheduler::schedule(TimeNs now, const SchedulerKnobs& knobs) {
     plan.aborted = std::exchange(s.aborted, {});
     plan.running = running();
     plan.waiting = waiting();
-    plan.blocks_used = s.blocks.used();
+    plan.blocks_used = blocks_used();
     plan.blocks_total = s.blocks.total();
     return plan;
 }
@@ -90,7 +91,10 @@ bool Scheduler::has_work() const { return !state_->waiting.empty() || !state_->r
 int Scheduler::waiting() const { return static_cast<int>(state_->waiting.size()); }
 int Scheduler::running() const { return static_cast<int>(state_->running.size()); }
 std::int64_t Scheduler::blocks_total() const { return state_->blocks.total(); }
-std::int64_t Scheduler::blocks_used() const { return state_->blocks.used(); }
+std::int64_t Scheduler::blocks_used() const {
+    // What is withheld is gone for the engine's own count too.
+    return std::min(state_->blocks.total(), state_->blocks.used() + state_->withheld);
+}
 std::int64_t Scheduler::preemptions() const { return state_->preempted; }
 
 double Scheduler::prefix_hit_rate() const {

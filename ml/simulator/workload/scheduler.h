@@ -59,7 +59,7 @@ public:
     [[nodiscard]] int waiting() const;
     [[nodiscard]] int running() const;
     [[nodiscard]] std::int64_t blocks_total() const;
-    [[nodiscard]] std::int64_t blocks_used() const;
+    [[nodiscard]] std::int64_t blocks_used() const;  ///< withheld ones too
     [[nodiscard]] double prefix_hit_rate() const;  ///< of the last thousand lookups or so, as the log line says it
     [[nodiscard]] std::int64_t preemptions() const;
     /// A request that is here, or left with the last complete() or schedule(); null else.

@@ -33,7 +33,7 @@ struct Scheduler::State {
     std::vector<Request> departed;  ///< to be taken
     std::vector<RequestNumber> finished, aborted;
     std::deque<std::pair<std::int64_t, std::int64_t>> lookups;  ///< hit and asked tokens of late
-    std::int64_t hit = 0, asked = 0, preempted = 0;
+    std::int64_t hit = 0, asked = 0, preempted = 0, withheld = 0;
     std::uint64_t steps = 0;
 
     State(const RunOptions& run_options, const Noise& run_noise, InstanceIndex index, InstanceDuty instance_duty, std::int64_t kv_blocks)
