@@ -52,6 +52,8 @@ void need_small_pool(RunOptions& o) {
 
 void need_for_memory(std::string_view id, double size, RunOptions& o) {
     if (one_of(id, {"A1", "A2", "A10", "L8"})) need_company(o.workload);
+    // Who stands still while there is nothing to do delays nothing.
+    if (one_of(id, {"A7", "C2", "C9", "E3"})) need_company(o.workload);
     if (one_of(id, {"A1", "A2"})) {
         need_prompts(o.workload, std::clamp(static_cast<int>(size * 0.7), 400, 2500));
         need_small_pool(o);
