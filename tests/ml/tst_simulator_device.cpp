@@ -87,6 +87,7 @@ private Q_SLOTS:
     void a_mixed_step_is_one_piece_more_than_layers();
     void above_the_largest_size_there_is_no_graph();
     void names_follow_the_rows();
+    void large_reductions_go_through_nccl();
     void experts_replace_the_dense_half();
     void a_hybrid_has_a_scan_for_prompts_and_an_update_for_tokens();
     void sampling_follows_the_requests();
@@ -193,6 +194,21 @@ void TestSimulatorDevice::names_follow_the_rows() {
     QVERIFY(name(200) != name(8));
 }
 
+void TestSimulatorDevice::large_reductions_go_through_nccl() {
+    const auto name = [](const char* gpu, int tp, int nodes, int tokens) {
+        Scene scene("qwen3-8b", gpu, tp);
+        scene.deployment.nodes = nodes;
+        const StepKernels k = scene.kernels(prefill_of(tokens));
+        return std::string(scene.names.text(std::find_if(k.forward.begin(), k.forward.end(), [](const Op& op) { return op.role == Role::all_reduce; })->device_name));
+    };
+    QVERIFY(name("h100", 4, 1, 16).find("cross_device_reduce_1stage") != std::string::npos);
+    QVERIFY(name("h100", 4, 1, 500).find("cross_device_reduce_2stage") != std::string::npos);
+    QVERIFY(name("h100", 4, 1, 2000).starts_with("ncclDevKernel_AllReduce"));  // 16 MB
+    QVERIFY(name("h100", 4, 2, 16).starts_with("ncclDevKernel_AllReduce"));    // between nodes
+    QVERIFY(name("a40", 4, 1, 16).starts_with("ncclDevKernel_AllReduce"));     // more than two GPUs over PCIe
+    QVERIFY(name("a40", 2, 1, 16).find("cross_device_reduce") != std::string::npos);
+}
+
 void TestSimulatorDevice::experts_replace_the_dense_half() {
     Scene scene("qwen3-30b-a3b", "h100");
     const StepKernels one = scene.kernels(decode_of(1)), many = scene.kernels(decode_of(64));
@@ -202,6 +218,14 @@ void TestSimulatorDevice::experts_replace_the_dense_half() {
     QVERIFY(one.distinct_experts >= 8 && one.distinct_experts < 12);
     QVERIFY(many.distinct_experts > 90);
     QVERIFY(time_of(many.forward, Role::moe_up) > 3 * time_of(one.forward, Role::moe_up));
+    // An A100 takes 109 us for one token, 917 us for 64 [S, ENGINES §4.2].
+    Scene a100("qwen3-30b-a3b", "a100");
+    const auto pair = [&](int batch) {
+        const StepKernels k = a100.kernels(decode_of(batch));
+        return static_cast<double>(time_of(k.forward, Role::moe_up) + time_of(k.forward, Role::moe_down)) / 1000;
+    };
+    QVERIFY(pair(1) > 95 && pair(1) < 125);
+    QVERIFY(pair(64) > 780 && pair(64) < 1000);
 }
 
 void TestSimulatorDevice::a_hybrid_has_a_scan_for_prompts_and_an_update_for_tokens() {

@@ -92,6 +92,7 @@ std::string_view role_name(Role role) noexcept {
         case Role::warm_up: return "warm_up";
         case Role::capture: return "capture";
         case Role::compile: return "compile";
+        case Role::add_request: return "add_request";
     }
     return {};
 }

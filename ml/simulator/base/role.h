@@ -19,7 +19,7 @@ enum class Role : std::uint8_t {
     allocate, free, module_load, event_record, event_wait, stream_sync, query, driver_other,
     step, schedule, prefix_lookup, allocate_slots, rpc, rpc_wait, wait_output, update_states, prepare_inputs, attn_metadata, model_forward,
     compute_logits, sampler, sampling_metadata, grammar, bookkeeping, draft_propose, update_from_output, send_output, detokenize, tokenize,
-    http, idle, background, gc, warm_up, capture, compile,
+    http, idle, background, gc, warm_up, capture, compile, add_request,
 };
 [[nodiscard]] std::string_view role_name(Role role) noexcept;
 

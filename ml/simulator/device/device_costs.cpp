@@ -17,6 +17,12 @@ TimeNs whole(double ns) { return static_cast<TimeNs>(ns); }
 
 }  // namespace
 
+bool takes_custom_all_reduce(const Deployment& deployment, const GpuCard& gpu, std::int64_t bytes) {
+    constexpr std::int64_t kLargest = 8 << 20;
+    constexpr double kNvlinkGbs = 100;
+    return deployment.custom_all_reduce && deployment.nodes == 1 && bytes <= kLargest && (deployment.tp <= 2 || gpu.link_gb_s > kNvlinkGbs);
+}
+
 TimeNs DeviceCosts::product(std::int64_t rows, std::int64_t in, std::int64_t out, int bytes) const {
     const double weights = static_cast<double>(in * out * bytes);
     const double moved = weights + static_cast<double>(rows * (in + out) * bytes);
@@ -36,9 +42,10 @@ TimeNs DeviceCosts::attention(std::int64_t kv_bytes, double query_kv, int heads,
 }
 
 TimeNs DeviceCosts::experts(std::int64_t rows, std::int64_t weight_bytes, double flops_per_row) const {
-    const double by_memory = static_cast<double>(weight_bytes) / (0.55 * gpu_.memory_gb_s);
+    // Fitted to the A100 row of ENGINES §4.2: 54 us and 6.85 us an expert for the two products.
+    const double by_memory = static_cast<double>(weight_bytes) / (0.71 * gpu_.memory_gb_s);
     const double by_compute = static_cast<double>(rows) * flops_per_row / (0.45 * gpu_.bf16_tflops * 1e3);
-    return whole(9'000 * gpu_.small_kernel + std::max(by_memory, by_compute));
+    return whole(23'500 * gpu_.small_kernel + std::max(by_memory, by_compute));
 }
 
 double DeviceCosts::link_bytes_per_ns(bool between_nodes) const {
@@ -49,7 +56,7 @@ double DeviceCosts::link_bytes_per_ns(bool between_nodes) const {
 TimeNs DeviceCosts::all_reduce(std::int64_t bytes, int ranks, bool between_nodes) const {
     double latency = static_cast<double>(gpu_.link_latency_ns);
     // NCCL's rings cost more than the one-shot kernels of the engines, for small messages (ENGINES §4.4).
-    if (!deployment_.custom_all_reduce) latency *= 2.6;
+    if (!takes_custom_all_reduce(deployment_, gpu_, bytes)) latency *= 2.6;
     if (between_nodes) latency += deployment_.rdma ? kRdmaLatency : kSocketLatency;
     const double share = 2.0 * (ranks - 1) / ranks;
     return whole(latency + share * static_cast<double>(bytes) / link_bytes_per_ns(between_nodes));

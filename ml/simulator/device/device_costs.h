@@ -8,6 +8,10 @@
 
 namespace faultline::simulator {
 
+/// Whether the engine's own all-reduce takes such a message: up to 8 MiB, inside a node, and on more than two ranks only over
+/// NVLink (FAULTS D3: "not supported on more than two PCIe-only GPUs").
+[[nodiscard]] bool takes_custom_all_reduce(const Deployment& deployment, const GpuCard& gpu, std::int64_t bytes);
+
 class DeviceCosts {
 public:
     DeviceCosts(const GpuCard& gpu, const Deployment& deployment) : gpu_(gpu), deployment_(deployment) {}

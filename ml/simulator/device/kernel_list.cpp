@@ -20,8 +20,9 @@ bool in_attention(Role role) { return role == Role::kv_write || role == Role::at
 }  // namespace
 
 Name KernelMaker::name_of(Role role, const Size& size) {
-    const bool large = size.bytes > 512 * 1024;  // of a collective: two stages
-    const auto key = std::tuple(role, role == Role::all_reduce ? (large ? 1 : 0) : size_class(size.rows), size.prefill);
+    // Of a collective: one stage, two, or the library's.
+    const int message = size.bytes <= 512 * 1024 ? 0 : takes_custom_all_reduce(deployment, gpu, size.bytes) ? 1 : 2;
+    const auto key = std::tuple(role, role == Role::all_reduce ? message : size_class(size.rows), size.prefill);
     const auto [place, added] = cache_.try_emplace(key, Name::none);
     if (added) place->second = names.intern(kernel_names.name(role, size.rows, size.prefill, std::max<std::int64_t>(size.bytes, 0)));
     return place->second;

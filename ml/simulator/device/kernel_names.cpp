@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ml/simulator/device/device_costs.h"
+
 namespace faultline::simulator {
 namespace {
 
@@ -99,7 +101,7 @@ std::string KernelNames::name(Role role, std::int64_t rows, bool prefill, std::i
                            : "void flash::flash_fwd_splitkv_combine_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4, false, false, cutlass::bfloat16_t>, 4, 2, "
                              "true>(flash::Flash_fwd_params)";
         case Role::all_reduce:
-            if (!deployment_.custom_all_reduce) return "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+            if (!takes_custom_all_reduce(deployment_, gpu_, bytes)) return "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
             return fmt::format("void {}::cross_device_reduce_{}stage<__nv_bfloat16, {}>({}::RankData*, {}::RankSignals, {}::Signal*, __nv_bfloat16*, int, int)", space,
                                bytes <= 512 * 1024 ? 1 : 2, deployment_.tp, space, space, space);
         case Role::all_gather:

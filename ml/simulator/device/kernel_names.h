@@ -12,7 +12,7 @@ namespace faultline::simulator {
 
 class KernelNames {
 public:
-    KernelNames(const Deployment& deployment, const GpuCard& gpu) : deployment_(deployment), hopper_(gpu.compute_major >= 9) {}
+    KernelNames(const Deployment& deployment, const GpuCard& gpu) : deployment_(deployment), gpu_(gpu), hopper_(gpu.compute_major >= 9) {}
 
     /// `rows` are those of the product or the queries; `prefill`: prompt tokens are among them.
     [[nodiscard]] std::string name(Role role, std::int64_t rows, bool prefill, std::int64_t bytes = 0) const;
@@ -28,6 +28,7 @@ private:
     [[nodiscard]] std::string norm(Role role) const;
 
     const Deployment& deployment_;
+    const GpuCard& gpu_;
     bool hopper_;
 };
 

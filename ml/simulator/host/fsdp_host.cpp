@@ -44,9 +44,7 @@ void FsdpHost::write_units(ProgramWriter& w, const std::vector<Op>& forward) con
                 const std::string name = op.layer < 0 ? std::string("root") : fmt::format("layers.{}", op.layer);
                 w.push_text(Role::all_gather, dialect == Dialect::engine_older ? "FullyShardedDataParallel._pre_forward" : fmt::format("FSDP::all_gather ({})", name));
             }
-            w.push_named(Role::all_gather, EventKind::op, "nccl:_all_gather_base");
             w.operations({op});
-            w.pop_one(Role::all_gather);
             if (units) w.pop_one(Role::all_gather);
             continue;
         }

@@ -126,7 +126,11 @@ void ProgramWriter::operations(const std::vector<Op>& ops) {
         work(op.role, kDispatch);
         views(op.role);
         if (!around.inner.empty()) push_named(op.role, EventKind::op, around.inner);
+        // Collectives of torch: the process group's own range lies innermost.
+        const bool of_torch = op.role == Role::all_gather;
+        if (of_torch) push_named(op.role, EventKind::op, "nccl:_all_gather_base");
         operation(op);
+        if (of_torch) pop_one(op.role);
         if (!around.inner.empty()) pop_one(op.role);
         pop_one(op.role);
         close(op.role, frames);

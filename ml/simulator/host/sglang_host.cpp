@@ -41,9 +41,9 @@ StepPrograms SglangHost::begin(const StepPlan& plan, const std::vector<StepKerne
         ProgramWriter w(kit_, &machine, plan.step);
         w.push(Role::step);
         if (r == 0) {
-            w.push(Role::http);
-            w.work(Role::http, 11'000);
-            w.pop(Role::http);
+            w.push(Role::add_request);
+            w.work(Role::add_request, 11'000);
+            w.pop(Role::add_request);
             if (place.workers.size() > 1) w.set(requests, kBroadcast);
         } else {
             w.push(Role::rpc_wait);

@@ -12,7 +12,7 @@ using Word = std::pair<Role, std::string_view>;
 
 /// The spans of ENGINES §6.
 constexpr std::array kSemantic{
-    Word{Role::step, "core.step"}, Word{Role::idle, "core.wait_input"}, Word{Role::schedule, "sched.schedule"},
+    Word{Role::step, "core.step"}, Word{Role::add_request, "core.add_request"}, Word{Role::idle, "core.wait_input"}, Word{Role::schedule, "sched.schedule"},
     Word{Role::prefix_lookup, "sched.prefix_lookup"}, Word{Role::allocate_slots, "sched.allocate_slots"}, Word{Role::rpc, "exec.execute_model_rpc"},
     Word{Role::wait_output, "exec.wait_output"}, Word{Role::update_from_output, "sched.update_from_output"}, Word{Role::send_output, "core.send_outputs"},
     Word{Role::rpc_wait, "rpc.wait"}, Word{Role::update_states, "update_states"}, Word{Role::prepare_inputs, "prepare_inputs"},
@@ -39,7 +39,7 @@ constexpr std::array kVllmOlder{
     Word{Role::sampler, "Sample"}, Word{Role::draft_propose, "Draft"}, Word{Role::bookkeeping, "Bookkeep"},
 };
 constexpr std::array kSglangScopes{
-    Word{Role::idle, "scheduler.recv_requests"}, Word{Role::rpc_wait, "scheduler.recv_requests"}, Word{Role::http, "scheduler.process_input_requests"},
+    Word{Role::idle, "scheduler.recv_requests"}, Word{Role::rpc_wait, "scheduler.recv_requests"}, Word{Role::add_request, "scheduler.process_input_requests"},
     Word{Role::schedule, "scheduler.get_next_batch_to_run"}, Word{Role::prefix_lookup, "scheduler.get_new_batch_prefill"},
     Word{Role::allocate_slots, "scheduler.update_running_batch"}, Word{Role::rpc, "scheduler.run_batch"},
     Word{Role::graph, "cuda_graph_runner.replay"}, Word{Role::update_from_output, "scheduler.process_batch_result"},
