@@ -32,14 +32,14 @@ public:
                   "NVRM: Xid (PCI:0000:3b:00): 145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x00000004 0x00000000)", LogLayout::kernel);
         }
     }
-    bool change_kernels(StepKernels& kernels, const StepPlan& plan, int rank, FaultReach& reach) override {
-        if (!at_kernels(plan, -1) && !active(plan.scheduled)) return false;
+    bool change_kernels(StepKernels& kernels, const StepPlan& plan, int /*rank*/, FaultReach& reach) override {
+        if (!active(plan.scheduled)) return false;
         bool changed = false;
         std::uint64_t n = 0;
         for (auto* part : {&kernels.forward, &kernels.logits}) {
             for (Op& op : *part) {
                 if (!is_collective(op)) continue;
-                changed = change(op, plan, ++n, rank, reach) || changed;
+                changed = change(op, plan, ++n, reach) || changed;
             }
         }
         return changed;
@@ -53,16 +53,11 @@ public:
     }
 
 private:
-    bool change(Op& op, const StepPlan& plan, std::uint64_t n, int rank, FaultReach& reach) const {
+    bool change(Op& op, const StepPlan& plan, std::uint64_t n, FaultReach& reach) {
         const auto scale = [&](double factor) { op.device_cost = static_cast<TimeNs>(static_cast<double>(op.device_cost) * factor); };
         if (id() == "D5" || id() == "D13") {
             // All ranks of a collective draw alike, so that they agree on its length.
-            const double share = id() == "D5" ? between(0.001, 0.02, 7) / 20 : 1;
-            if (id() == "D5" ? uniform(plan.step, n) >= share && !(first_ == 0 || first_ == plan.step) : op.role == Role::none) return false;
-            if (id() == "D5") {
-                if (first_ == 0) first_ = plan.step;
-                if (first_ == plan.step && n != 5 && uniform(plan.step, n) >= share) return false;
-            }
+            if (id() == "D5" && !loses_completion(plan.step, n)) return false;
             // A link with a delay costs every message a little, and some of them all of it (FAULTS §7).
             const bool whole = id() == "D5" || uniform(plan.step, 5000 + n) < 0.02;
             op.device_cost += jittered(whole ? milliseconds() : milliseconds() / 12, plan.step, n);
@@ -76,11 +71,16 @@ private:
         } else {
             scale(size());
         }
-        (void)rank;
         op.suspect = true;
         return true;
     }
-    mutable StepNumber first_ = 0;
+    /// A small share of the messages, and one of the first step so that there is one at all.
+    [[nodiscard]] bool loses_completion(StepNumber step, std::uint64_t n) {
+        if (first_ == 0) first_ = step;
+        return (step == first_ && n == 5) || uniform(step, n) < between(0.001, 0.02, 7) / 20;
+    }
+
+    StepNumber first_ = 0;
     TimeNs quiet_ = 0;
 };
 

@@ -41,13 +41,8 @@ void EngineHost::prepare(Machine& machine) {
 std::vector<ThreadProgram> EngineHost::end_turn(InstanceIndex instance) {
     ProgramWriter w(kit_, nullptr, 0);
     w.pop(Role::step);
-    ThreadProgram program;
-    program.thread = at(instance).core;
-    program.program = w.take();
-    program.part = ProgramPart::turn_end;
-    program.instance = instance;
     std::vector<ThreadProgram> programs;
-    programs.push_back(std::move(program));
+    programs.push_back(thread_program(at(instance).core, ProgramPart::turn_end, instance, -1, w.take()));
     return programs;
 }
 
@@ -58,13 +53,8 @@ std::vector<ThreadProgram> EngineHost::idle(InstanceIndex instance, TimeNs until
     w.push(Role::idle);
     w.wait(Role::idle, woken);
     w.pop(Role::idle);
-    ThreadProgram program;
-    program.thread = at(instance).core;
-    program.program = w.take();
-    program.part = ProgramPart::idle;
-    program.instance = instance;
     std::vector<ThreadProgram> programs;
-    programs.push_back(std::move(program));
+    programs.push_back(thread_program(at(instance).core, ProgramPart::idle, instance, -1, w.take()));
     return programs;
 }
 
@@ -144,23 +134,14 @@ std::vector<ThreadProgram> EngineHost::start_up(Machine& machine) {
             }
             ready.push_back(machine.new_signal());
             w.set(ready.back(), kMessage);
-            ThreadProgram program;
-            program.thread = instance.workers[r];
-            program.program = w.take();
-            program.part = ProgramPart::start_up;
-            program.rank = static_cast<int>(r);
-            programs.push_back(std::move(program));
+            programs.push_back(thread_program(instance.workers[r], ProgramPart::start_up, {}, static_cast<int>(r), w.take()));
         }
         if (instance.core == instance.workers.front()) continue;
         ProgramWriter w(kit_, &machine, 0);
         w.push(Role::rpc_wait);
         for (const std::uint32_t signal : ready) w.wait(Role::rpc_wait, signal);
         w.pop(Role::rpc_wait);
-        ThreadProgram program;
-        program.thread = instance.core;
-        program.program = w.take();
-        program.part = ProgramPart::start_up;
-        programs.push_back(std::move(program));
+        programs.push_back(thread_program(instance.core, ProgramPart::start_up, {}, -1, w.take()));
     }
     return programs;
 }

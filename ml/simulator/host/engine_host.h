@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <utility>
 
 #include "ml/simulator/host/host_model.h"
 #include "ml/simulator/host/program_writer.h"
@@ -35,6 +36,10 @@ protected:
     RankPlace add_device(NodeIndex node, ProcessIndex process, int rank, int ranks);
     void build_places(TimeNs start);
     void build_instance(int index, InstanceDuty duty);
+
+    [[nodiscard]] static ThreadProgram thread_program(ThreadIndex thread, ProgramPart part, InstanceIndex instance, int rank, Program program) {
+        return {thread, std::move(program), 0, part, instance, rank};
+    }
 
     // engine_steps.cpp: the parts of a step, into a program
     void write_schedule(ProgramWriter& w, const StepPlan& plan) const;

@@ -90,13 +90,7 @@ StepPrograms FsdpHost::begin(const StepPlan& plan, const std::vector<StepKernels
         write_sampling(w, plan, kernels[r], place.ranks[r], copied, true);
         w.pop_one(Role::step);
         if (r == 0) w.set(step.done, 0);
-        ThreadProgram p;
-        p.thread = place.workers[r];
-        p.program = w.take();
-        p.part = ProgramPart::worker;
-        p.instance = plan.instance;
-        p.rank = static_cast<int>(r);
-        step.programs.push_back(std::move(p));
+        step.programs.push_back(thread_program(place.workers[r], ProgramPart::worker, plan.instance, static_cast<int>(r), w.take()));
     }
     return step;
 }
@@ -109,13 +103,7 @@ std::vector<ThreadProgram> FsdpHost::end(const StepPlan& plan, const StepOutcome
         w.push(Role::update_from_output);
         w.work(Role::update_from_output, 22'000 + 800 * static_cast<TimeNs>(plan.requests.size()));
         w.pop(Role::update_from_output);
-        ThreadProgram p;
-        p.thread = at(plan.instance).workers[r];
-        p.program = w.take();
-        p.part = ProgramPart::end_core;
-        p.instance = plan.instance;
-        p.rank = static_cast<int>(r);
-        programs.push_back(std::move(p));
+        programs.push_back(thread_program(at(plan.instance).workers[r], ProgramPart::end_core, plan.instance, static_cast<int>(r), w.take()));
     }
     return programs;
 }

@@ -20,13 +20,7 @@ public:
 
 private:
     [[nodiscard]] ThreadProgram program(const StepPlan& plan, std::size_t rank, ProgramPart part, Program ops) const {
-        ThreadProgram p;
-        p.thread = at(plan.instance).workers[rank];
-        p.program = std::move(ops);
-        p.part = part;
-        p.instance = plan.instance;
-        p.rank = static_cast<int>(rank);
-        return p;
+        return thread_program(at(plan.instance).workers[rank], part, plan.instance, static_cast<int>(rank), std::move(ops));
     }
 };
 
@@ -80,13 +74,7 @@ StepPrograms SglangHost::begin(const StepPlan& plan, const std::vector<StepKerne
             out.wait_event(copies.back());
             out.pop(Role::event_wait);
             out.set(step.done, 0);
-            ThreadProgram p;
-            p.thread = place.output_threads.front();
-            p.program = out.take();
-            p.part = ProgramPart::output;
-            p.instance = plan.instance;
-            p.rank = 0;
-            step.programs.push_back(std::move(p));
+            step.programs.push_back(thread_program(place.output_threads.front(), ProgramPart::output, plan.instance, 0, out.take()));
         }
     }
     if (plan.kind != StepKind::idle) in_flight_[plan.step] = {kNoSignal, step.done};

@@ -55,13 +55,7 @@ StepPrograms VllmHost::begin(const StepPlan& plan, const std::vector<StepKernels
     StepPrograms step;
     step.text = words_.step(plan);
     const auto add = [&](ThreadIndex thread, ProgramPart part, int rank, Program program) {
-        ThreadProgram p;
-        p.thread = thread;
-        p.program = std::move(program);
-        p.part = part;
-        p.instance = plan.instance;
-        p.rank = rank;
-        step.programs.push_back(std::move(p));
+        step.programs.push_back(thread_program(thread, part, plan.instance, rank, std::move(program)));
     };
     const std::size_t ranks = plan.kind == StepKind::idle ? 0 : place.workers.size();
     std::vector<std::uint32_t> orders;
@@ -109,13 +103,8 @@ std::vector<ThreadProgram> VllmHost::end(const StepPlan& plan, const StepOutcome
     write_update(w, plan, outcome);
     in_flight_.erase(plan.step);
     forget_ids(plan);
-    ThreadProgram program;
-    program.thread = at(plan.instance).core;
-    program.program = w.take();
-    program.part = ProgramPart::end_core;
-    program.instance = plan.instance;
     std::vector<ThreadProgram> programs;
-    programs.push_back(std::move(program));
+    programs.push_back(thread_program(at(plan.instance).core, ProgramPart::end_core, plan.instance, -1, w.take()));
     return programs;
 }
 

@@ -1,30 +1,26 @@
 #include "ml/simulator/logs/stack_sampler.h"
 
+#include "ml/simulator/base/passing_sink.h"
 #include "ml/simulator/logs/stack_tracks.h"
 
 namespace faultline::simulator {
 namespace {
 
-class StackSampler final : public Sink {
+class StackSampler final : public PassingSink {
 public:
     StackSampler(const RunOptions& options, const Topology& topology, const Noise& noise, Sink& next)
-        : tracks_(options, topology, noise), next_(&next) {}
+        : PassingSink(next), tracks_(options, topology, noise) {}
     StackSampler(const StackSampler&) = delete;
     StackSampler& operator=(const StackSampler&) = delete;
-    ~StackSampler() override { tracks_.finish(*next_); }
+    ~StackSampler() override { tracks_.finish(next_); }
 
     void event(const Event& event) override {
-        next_->event(event);
-        tracks_.add(event, *next_);
+        next_.event(event);
+        tracks_.add(event, next_);
     }
-    void log(const LogEntry& entry) override { next_->log(entry); }
-    void sample(const StackSampleEvent& sample) override { next_->sample(sample); }
-    void counter(const CounterEvent& counter) override { next_->counter(counter); }
-    void gap(const IdleGap& gap) override { next_->gap(gap); }
 
 private:
     StackTracks tracks_;
-    Sink* next_;
 };
 
 }  // namespace

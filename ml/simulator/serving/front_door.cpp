@@ -23,18 +23,20 @@ std::vector<InstanceIndex> instances_with(const Places& places, InstanceDuty dut
 }  // namespace
 
 FrontDoor::FrontDoor(const RunOptions& options, const Noise& noise, const Places& places, TimeNs start)
-    : options_(options), noise_(noise), places_(&places), arrivals_(options, noise, start) {}
+    : options_(options),
+      noise_(noise),
+      homes_(instances_with(places, InstanceDuty::decode_only)),
+      prefillers_(instances_with(places, InstanceDuty::prefill_only)),
+      arrivals_(options, noise, start) {
+    if (homes_.empty()) homes_ = instances_with(places, InstanceDuty::both);
+}
 
 void FrontDoor::send(TimeNs until, Scene& scene) {
     for (std::optional<TimeNs> next = arrivals_.next_time(); next && *next <= until; next = arrivals_.next_time()) {
         Request request = arrivals_.take();
         ++sent_;
-        const std::vector<InstanceIndex> both = instances_with(*places_, InstanceDuty::both);
-        const std::vector<InstanceIndex> decoders = instances_with(*places_, InstanceDuty::decode_only);
-        const std::vector<InstanceIndex>& homes = decoders.empty() ? both : decoders;
-        request.instance = homes[request.number % homes.size()];
-        const std::vector<InstanceIndex> prefillers = instances_with(*places_, InstanceDuty::prefill_only);
-        request.prefill_instance = prefillers.empty() ? request.instance : prefillers[request.number % prefillers.size()];
+        request.instance = homes_[request.number % homes_.size()];
+        request.prefill_instance = prefillers_.empty() ? request.instance : prefillers_[request.number % prefillers_.size()];
         const std::uint32_t arrived = scene.machine.new_signal();
         const double factor = scene.fault != nullptr ? scene.fault->tokenize_factor(request, request.sent) : 1;
         if (factor > 1) scene.touched[request.number] = scene.fault->settings().info->type;

@@ -56,7 +56,7 @@ private:
 
     RunOptions options_;
     Noise noise_;
-    const Places* places_;
+    std::vector<InstanceIndex> homes_, prefillers_;  ///< that decode, and that compute prompts for them; prefillers may be none
     ArrivalSource arrivals_;
     std::vector<OnItsWay> coming_;
     std::vector<Transfer> transfers_;

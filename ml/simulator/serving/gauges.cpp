@@ -13,7 +13,7 @@ constexpr double kCpuMhz = 2900;
 }  // namespace
 
 Gauges::Gauges(const Topology& topology, const GpuCard& gpu, const Noise& noise, Sink& next, TimeNs start)
-    : topology_(topology), gpu_(gpu), noise_(noise), next_(next), next_tick_(start + kTick), devices_(topology.devices.size()) {}
+    : PassingSink(next), topology_(topology), gpu_(gpu), noise_(noise), next_tick_(start + kTick), devices_(topology.devices.size()) {}
 
 void Gauges::event(const Event& event) {
     next_.event(event);

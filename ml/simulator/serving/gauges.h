@@ -6,22 +6,19 @@
 #include <vector>
 
 #include "ml/simulator/base/noise.h"
+#include "ml/simulator/base/passing_sink.h"
 #include "ml/simulator/base/topology.h"
 #include "ml/simulator/device/cards.h"
 #include "ml/simulator/faults/fault.h"
 
 namespace faultline::simulator {
 
-class Gauges final : public Sink {
+class Gauges final : public PassingSink {
 public:
     Gauges(const Topology& topology, const GpuCard& gpu, const Noise& noise, Sink& next, TimeNs start);
     void follow(std::vector<SlowClock> clocks) { clocks_ = std::move(clocks); }
 
     void event(const Event& event) override;
-    void log(const LogEntry& entry) override { next_.log(entry); }
-    void sample(const StackSampleEvent& sample) override { next_.sample(sample); }
-    void counter(const CounterEvent& counter) override { next_.counter(counter); }
-    void gap(const IdleGap& gap) override { next_.gap(gap); }
 
     /// Writes the ticks before `until`: nothing that ran earlier may come afterwards.
     void tick(TimeNs until);
@@ -36,7 +33,6 @@ private:
     const Topology& topology_;
     const GpuCard& gpu_;
     Noise noise_;
-    Sink& next_;
     TimeNs next_tick_;
     std::uint64_t number_ = 0;
     std::vector<Device> devices_;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ml/simulator/base/passing_sink.h"
 #include "ml/simulator/logs/stack_sampler.h"
 #include "ml/simulator/serving/run_folder.h"
 #include "ml/simulator/serving/serving_run.h"
@@ -126,20 +127,15 @@ void remove_contents(const std::string& folder, bool folder_too) {
 }
 
 /// Events on their way to the progress report.
-class Meter final : public Sink {
+class Meter final : public PassingSink {
 public:
-    Meter(Sink& next, const Progress& progress) : next_(next), progress_(progress) {}
+    Meter(Sink& next, const Progress& progress) : PassingSink(next), progress_(progress) {}
     void event(const Event& event) override {
         next_.event(event);
         if ((++events_ & 0x3FFFF) == 0) progress_({ImportPhase::writing, 0, 0, events_});
     }
-    void log(const LogEntry& entry) override { next_.log(entry); }
-    void sample(const StackSampleEvent& sample) override { next_.sample(sample); }
-    void counter(const CounterEvent& counter) override { next_.counter(counter); }
-    void gap(const IdleGap& gap) override { next_.gap(gap); }
 
 private:
-    Sink& next_;
     const Progress& progress_;
     std::uint64_t events_ = 0;
 };

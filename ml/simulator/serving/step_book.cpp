@@ -32,7 +32,7 @@ bool on_device(EventKind kind) { return kind == EventKind::kernel || kind == Eve
 }  // namespace
 
 StepBook::StepBook(const Topology& topology, const Names& names, Sink& next, std::function<std::string(ProcessIndex)> file_of)
-    : topology_(topology), names_(names), next_(next), file_of_(std::move(file_of)) {}
+    : PassingSink(next), topology_(topology), names_(names), file_of_(std::move(file_of)) {}
 
 const StepBook::Named& StepBook::named(const Event& event) {
     const SpanKind kind = span_kind(event.kind);

@@ -12,21 +12,19 @@
 
 #include "core/layer_rules.h"
 #include "ml/simulator/base/names.h"
+#include "ml/simulator/base/passing_sink.h"
 #include "ml/simulator/base/topology.h"
 #include "ml/simulator/serving/step_record.h"
 
 namespace faultline::simulator {
 
-class StepBook final : public Sink {
+class StepBook final : public PassingSink {
 public:
     /// Passes everything on to `next`; `file_of` says which file of the run holds a process.
     StepBook(const Topology& topology, const Names& names, Sink& next, std::function<std::string(ProcessIndex)> file_of);
 
     void event(const Event& event) override;
     void log(const LogEntry& entry) override;
-    void sample(const StackSampleEvent& sample) override { next_.sample(sample); }
-    void counter(const CounterEvent& counter) override { next_.counter(counter); }
-    void gap(const IdleGap& gap) override { next_.gap(gap); }
 
     /// Opens the record of a step; events that come for it fill it in.
     StepRecord& open(const StepPlan& plan, std::string text, TimeNs start);
@@ -52,7 +50,6 @@ private:
 
     const Topology& topology_;
     const Names& names_;
-    Sink& next_;
     std::function<std::string(ProcessIndex)> file_of_;
     LayerRules layers_ = LayerRules::built_in();
     std::map<StepNumber, StepRecord> open_;
