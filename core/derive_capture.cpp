@@ -96,12 +96,14 @@ void judge_requests(const std::vector<Request>& requests, const std::vector<Step
                          requests.size(), requests.size() == 1 ? "request is" : "requests are")});
 }
 
-/// Times of a request that cannot be: the clocks of the sources they come from do not agree.
-void judge_clocks(const std::vector<Request>& requests, std::vector<HealthFinding>& findings) {
+/// Times of a request that cannot be: the clocks of the sources they come from do not agree. A stamp that is a second wide may lie anywhere in it.
+void judge_clocks(const std::vector<Request>& requests, const std::vector<LogLine>& logs, std::vector<HealthFinding>& findings) {
+    TimeNs widest = 0;
+    for (const LogLine& line : logs) widest = std::max(widest, line.resolution_ns);
     std::size_t wrong = 0;
     TimeNs most = 0;
     const auto check = [&](const std::optional<TimeNs>& first, const std::optional<TimeNs>& second) {
-        if (!first || !second || *second >= *first) return false;
+        if (!first || !second || *second + widest >= *first) return false;
         most = std::max(most, *first - *second);
         return true;
     };
@@ -142,7 +144,7 @@ std::vector<HealthFinding> capture_findings(const CaptureReader& capture, const 
     if (!logs.empty() && trace) judge_overlap(logs, *trace, alignment_options(capture.sources()), findings);
     if (!logs.empty() && !steps.empty()) judge_resolution(logs, steps, findings);
     judge_requests(requests, steps, logs, findings);
-    judge_clocks(requests, findings);
+    judge_clocks(requests, logs, findings);
     judge_sources(capture.sources(), findings);
     return findings;
 }

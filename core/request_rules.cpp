@@ -169,12 +169,7 @@ std::optional<std::string> RequestRules::Rule::set(const RuleLine& l) {
         event = static_cast<RequestEvent>(*at);
         return std::nullopt;
     }
-    const auto field = rule_word(kFieldNames, l.key);
-    if (!field) return fmt::format("unknown key \"{}\"", l.key);
-    const auto group = rule_integer(l.value);
-    if (!group || *group < 1 || *group > kMaxGroups) return fmt::format("\"{}\" needs the number of a group, not \"{}\"", l.key, l.value);
-    groups[*field] = static_cast<int>(*group);
-    return std::nullopt;
+    return set_rule_group(kFieldNames, groups, kMaxGroups, l);
 }
 
 std::optional<std::string> RequestRules::Rule::check() const {
@@ -183,11 +178,7 @@ std::optional<std::string> RequestRules::Rule::check() const {
     if (groups[f_id] == 0) return fmt::format("rule \"{}\" has no \"id\" line", name);
     if (kinds && kPlaceNames[place] == "log") return fmt::format("rule \"{}\" reads messages, which have no kinds", name);
     if (!loggers.empty() && kPlaceNames[place] != "log") return fmt::format("rule \"{}\" reads spans, which have no loggers", name);
-    const int has = pattern->NumberOfCapturingGroups();
-    for (std::size_t f = 0; f < kFields; ++f)
-        if (groups[f] > has)
-            return fmt::format("\"{}\" names group {}, but the pattern of rule \"{}\" has {}", kFieldNames[f], groups[f], name, has);
-    return std::nullopt;
+    return check_rule_groups(kFieldNames, groups, pattern->NumberOfCapturingGroups(), name);
 }
 
 std::vector<RequestText> RequestRules::Rule::find(std::string_view in) const {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace faultline {
@@ -69,6 +70,21 @@ std::optional<std::int64_t> rule_integer(std::string_view digits) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
     return value;
+}
+
+std::optional<std::string> set_rule_group(std::span<const std::string_view> words, std::span<int> groups, int most, const RuleLine& line) {
+    const auto field = std::find(words.begin(), words.end(), line.key);
+    if (field == words.end()) return fmt::format("unknown key \"{}\"", line.key);
+    const auto group = rule_integer(line.value);
+    if (!group || *group < 1 || *group > most) return fmt::format("\"{}\" needs the number of a group, not \"{}\"", line.key, line.value);
+    groups[static_cast<std::size_t>(field - words.begin())] = static_cast<int>(*group);
+    return std::nullopt;
+}
+
+std::optional<std::string> check_rule_groups(std::span<const std::string_view> words, std::span<const int> groups, int has, std::string_view rule) {
+    for (std::size_t f = 0; f < groups.size(); ++f)
+        if (groups[f] > has) return fmt::format("\"{}\" names group {}, but the pattern of rule \"{}\" has {}", words[f], groups[f], rule, has);
+    return std::nullopt;
 }
 
 }  // namespace faultline

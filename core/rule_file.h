@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +42,12 @@ template <std::size_t N>
         if (words[i] == word) return i;
     return std::nullopt;
 }
+
+/// Fields of a rule are numbers of groups of its pattern; 0: the pattern has none. `words` are the keys of the fields; sets the one that the line
+/// names, or says what is wrong with the line.
+[[nodiscard]] std::optional<std::string> set_rule_group(std::span<const std::string_view> words, std::span<int> groups, int most, const RuleLine& line);
+/// Whether the pattern has these groups; else the sentence that says which it lacks.
+[[nodiscard]] std::optional<std::string> check_rule_groups(std::span<const std::string_view> words, std::span<const int> groups, int has, std::string_view rule);
 
 /// A whole number that fills the text.
 [[nodiscard]] std::optional<std::int64_t> rule_integer(std::string_view digits);

@@ -158,20 +158,13 @@ std::optional<std::string> StepGrammar::Rule::set(const RuleLine& l) {
         one_token_each = true;
         return std::nullopt;
     }
-    const auto field = rule_word(kFieldNames, l.key);
-    if (!field) return fmt::format("unknown key \"{}\"", l.key);
-    const auto group = rule_integer(l.value);
-    if (!group || *group < 1 || *group > kMaxGroups) return fmt::format("\"{}\" needs the number of a group, not \"{}\"", l.key, l.value);
-    groups[*field] = static_cast<int>(*group);
-    return std::nullopt;
+    return set_rule_group(kFieldNames, groups, kMaxGroups, l);
 }
 
 std::optional<std::string> StepGrammar::Rule::check() const {
     if (!pattern) return fmt::format("rule \"{}\" has no \"match\" line", name);
     const int has = pattern->NumberOfCapturingGroups();
-    for (std::size_t f = 0; f < kFields; ++f)
-        if (groups[f] > has)
-            return fmt::format("\"{}\" names group {}, but the pattern of rule \"{}\" has {}", kFieldNames[f], groups[f], name, has);
+    if (auto missing = check_rule_groups(kFieldNames, groups, has, name)) return missing;
     if (mode_group > has) return fmt::format("\"phase\" names group {}, but the pattern of rule \"{}\" has {}", mode_group, name, has);
     return std::nullopt;
 }

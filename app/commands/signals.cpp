@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 
@@ -31,6 +32,8 @@ void wait_for_signals(int signals, int ended, std::stop_source stop) {
 }  // namespace
 
 SignalStop::SignalStop() {
+    // A file at its size limit is an output that cannot be written, with a sentence and a status, and not the end of the program.
+    std::signal(SIGXFSZ, SIG_IGN);
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);

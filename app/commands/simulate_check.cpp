@@ -70,7 +70,7 @@ Result<CheckAnswer> check_capture(const std::string& path, const SimulateOptions
     simulator::SimulationJob job;
     job.options = like->options;
     job.folder = folder->file("run");
-    job.format = format_of(options).value_or(simulator::TraceFormat::kineto);
+    job.format = format_of(options).value_or(like->format);
     job.gzip = false;
     const auto made = simulator::simulate(job, progress);
     if (!made) return tl::unexpected<Error>(made.error());

@@ -259,7 +259,8 @@ Json json_of(const CheckAnswer& answer) {
                             {"unit", unit_word(row.unit)},
                             {"real", row.real ? Json(*row.real) : Json()},
                             {"simulated", row.simulated ? Json(*row.simulated) : Json()},
-                            {"distance", row.distance}});
+                            {"distance", row.not_comparable.empty() ? Json(row.distance) : Json()},
+                            {"not_comparable", row.not_comparable.empty() ? Json() : Json(row.not_comparable)}});
     }
     return {{"capture", answer.capture},   {"simulated_run", json_of(answer.options)},    {"reasons", answer.reasons},
             {"notes", answer.table.notes}, {"mean_distance", answer.table.mean_distance}, {"rows", rows}};
@@ -269,13 +270,15 @@ void describe(const CommandIo& io, const CheckAnswer& answer) {
     print_text(io, fmt::format("{}\n", answer.capture));
     for (const std::string& reason : answer.reasons) print_text(io, fmt::format("  {}\n", reason));
     for (const std::string& note : answer.table.notes) print_text(io, fmt::format("  {}\n", note));
-    std::vector<std::vector<std::string>> rows{{"distance", "phase", "measure", "real", "simulated"}};
+    std::vector<std::vector<std::string>> rows{{"distance", "phase", "measure", "real", "simulated", ""}};
     for (const CheckRow& row : answer.table.rows) {
-        rows.push_back({fmt::format("{:.3f}", row.distance), row.phase, row.measure, value_text(row.real, row.unit),
-                        value_text(row.simulated, row.unit)});
+        const bool compared = row.not_comparable.empty();
+        rows.push_back({compared ? fmt::format("{:.3f}", row.distance) : "-", row.phase, row.measure, value_text(row.real, row.unit),
+                        value_text(row.simulated, row.unit), compared ? std::string() : "not comparable: " + row.not_comparable});
     }
-    print_text(io, aligned_table(rows, {true, false, false, true, true}));
-    print_text(io, fmt::format("mean distance {:.3f} over {} rows\n", answer.table.mean_distance, answer.table.rows.size()));
+    print_text(io, aligned_table(rows, {true, false, false, true, true, false}));
+    print_text(io, fmt::format("mean distance {:.3f} over {} rows, {} more not comparable\n", answer.table.mean_distance, answer.table.compared,
+                               answer.table.rows.size() - answer.table.compared));
 }
 
 int run_check(const SimulateOptions& options, const CommandIo& io) {

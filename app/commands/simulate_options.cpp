@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <array>
 #include <utility>
 
@@ -43,6 +44,29 @@ std::optional<std::vector<int>> ranks_of(const std::string& text) {
 
 std::string check_ranks(const std::string& text) {
     return ranks_of(text) ? std::string() : fmt::format("must be ranks such as 0,2, not \"{}\"", text);
+}
+
+/// A number within bounds; neither infinite nor none.
+CLI::Validator within(double least, double most) {
+    return CLI::Validator(
+        [least, most](const std::string& text) {
+            double value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool fits = error == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
+            return fits ? std::string() : fmt::format("must be a number from {} to {}, not \"{}\"", least, most, text);
+        },
+        "");
+}
+
+/// Ranks that are not there would be passed over in silence.
+Result<void> check_fault_ranks(const std::vector<int>& ranks, const Deployment& d) {
+    const int instances = d.prefill_decode ? 2 : d.dp;
+    for (const int rank : ranks) {
+        if (rank < d.tp * instances) continue;
+        return wrong(fmt::format("rank {} is not there: the run has {} {}", rank, d.tp * instances, d.tp * instances == 1 ? "rank" : "ranks"),
+                     fmt::format("Name ranks from 0 to {} with --fault-ranks, or give more with --tp", d.tp * instances - 1));
+    }
+    return {};
 }
 
 template <class Cards>
@@ -169,10 +193,6 @@ Result<void> check_combination(const SimulateOptions& o) {
     }
     if (o.reserved && o.scenario.empty())
         return wrong("--reserved goes with --scenario, --campaign or --list", "Leave it out, or name a reserved scenario");
-    if (o.no_fault && (o.intensity || o.fault_duration || !o.fault_ranks.empty())) {
-        return wrong("--no-fault takes the fault out, so nothing can be said about it",
-                     "Leave out --no-fault, or the other options of the fault");
-    }
     return {};
 }
 
@@ -223,6 +243,9 @@ Result<SimulationJob> job_of(const SimulateOptions& options) {
     if (options.scenario.empty()) run.deployment.tp = 2;
     if (auto done = set_over(options, run); !done) return tl::unexpected<Error>(done.error());
     const FaultInfo* info = job.fault ? job.fault->info : nullptr;
+    if (job.fault) {
+        if (auto done = check_fault_ranks(job.fault->ranks, run.deployment); !done) return tl::unexpected<Error>(done.error());
+    }
     if (info != nullptr && options.tp && run.deployment.tp * run.deployment.dp < info->ranks) {
         return wrong(fmt::format("the scenario {} needs {} ranks", info->name, info->ranks),
                      fmt::format("Give --tp {}, or leave out --tp", info->ranks));
@@ -267,11 +290,11 @@ void add_simulate_options(CLI::App& command, SimulateOptions& o) {
     command.add_flag("--no-fault", o.no_fault, "The same run without the fault of its scenario")->group(kFault);
     command.add_option("--intensity", o.intensity, "Factor on the size of the fault")
         ->type_name("X")
-        ->check(CLI::PositiveNumber)
+        ->check(within(0.001, 100))
         ->group(kFault);
     command.add_option("--fault-duration", o.fault_duration, "How long the fault acts, in seconds")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber)
+        ->check(within(0.001, 1e6))
         ->group(kFault);
     command.add_option("--fault-ranks", o.fault_ranks, "The ranks that it befalls: 0,2")
         ->type_name("LIST")
@@ -294,7 +317,7 @@ void add_simulate_options(CLI::App& command, SimulateOptions& o) {
         ->group(kServed);
     command.add_option("--duration", o.duration, "Length of the run in seconds")
         ->type_name("SECONDS")
-        ->check(CLI::Range(0.01, 1e6))
+        ->check(within(0.01, 1e6))
         ->group(kLoad);
     command.add_option("--max-steps", o.max_steps, "End after so many steps")
         ->type_name("N")
@@ -303,7 +326,7 @@ void add_simulate_options(CLI::App& command, SimulateOptions& o) {
     command.add_option("--arrivals", o.arrivals, "How requests come")
         ->check(CLI::IsMember({"poisson", "bursts", "closed-loop"}))
         ->group(kLoad);
-    command.add_option("--arrival-rate", o.arrival_rate, "Requests a second")->type_name("X")->check(CLI::PositiveNumber)->group(kLoad);
+    command.add_option("--arrival-rate", o.arrival_rate, "Requests a second")->type_name("X")->check(within(0.001, 10'000))->group(kLoad);
     command.add_option("--clients", o.clients, "Clients of a closed loop, requests of an offline batch")
         ->type_name("N")
         ->check(CLI::Range(1, 4096))

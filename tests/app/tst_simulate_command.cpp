@@ -113,7 +113,12 @@ void TestSimulateCommand::wrong_usage_says_what_to_do_data() {
     row("-o DIR --reserved", "--scenario");
     row("-o DIR --scenario C2 --normal", "--no-fault");
     row("-o DIR --normal --intensity 2", "--intensity");
-    row("-o DIR --scenario C2 --no-fault --fault-duration 1", "--no-fault");
+    row("-o DIR --scenario C2 --tp 2 --fault-ranks 5", "from 0 to 1");
+    row("-o DIR --arrival-rate 1e300", "from 0.001 to 10000");
+    row("-o DIR --arrival-rate nan", "from 0.001 to 10000");
+    row("-o DIR --duration nan", "--duration");
+    row("-o DIR --scenario C2 --intensity 1e9", "from 0.001 to 100");
+    row("-o DIR --scenario C2 --fault-duration inf", "--fault-duration");
     row("-o DIR --campaign paper --tp 2", "Leave out --tp");
     row("-o DIR --campaign paper --scenario C2", "--scenario");
     row("-o DIR --campaign huge", "paper");
@@ -255,6 +260,7 @@ void TestSimulateCommand::a_real_capture_is_compared_with_a_run_like_it() {
     QVERIFY(rows.size() > 20);
     double before = 1e9;
     for (const QJsonValue& row : rows) {
+        if (row.toObject()[QStringLiteral("not_comparable")].isString()) break;  // they come last, without a distance
         const double distance = row.toObject()[QStringLiteral("distance")].toDouble(-1);
         QVERIFY(distance >= 0 && distance <= before);
         before = distance;

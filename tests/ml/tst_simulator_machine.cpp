@@ -130,6 +130,26 @@ private Q_SLOTS:
         QVERIFY(!ids.contains(0));
     }
 
+    void work_and_frames_know_what_is_around_them() {
+        Scene scene(1);
+        scene.run(0, program({open_range(11), open_range(0), kernel(compute_of(0), kUs), host_op(OpKind::pop), open_range(12),
+                              kernel(compute_of(0), 0, 51, OpKind::graph_launch), host_op(OpKind::pop), kernel(compute_of(0), kUs, 52, OpKind::node),
+                              open_range(21, EventKind::python), open_range(22, EventKind::python), kernel(compute_of(0), kUs), host_op(OpKind::pop),
+                              host_op(OpKind::pop), host_op(OpKind::pop), kernel(compute_of(0), kUs)}));
+        scene.machine.advance();
+        const std::uint32_t outer = scene.seen.named(11).at(0).external, inner = scene.seen.named(12).at(0).external;
+        QVERIFY(outer != 0 && inner != 0 && outer != inner);
+        std::vector<std::uint32_t> around;
+        for (const SeenEvent& work : scene.seen.on(compute_of(0))) around.push_back(work.around);
+        QVERIFY((around == std::vector<std::uint32_t>{outer, inner, outer, 0}));  // one without a name is around nothing
+        const SeenEvent frame = scene.seen.named(21).at(0), called = scene.seen.named(22).at(0);
+        QCOMPARE(frame.external, 1U);  // frames are numbered on their own
+        QCOMPARE(called.external, 2U);
+        QCOMPARE(frame.around, 0U);
+        QCOMPARE(called.around, 1U);
+        for (const SeenEvent& e : scene.seen.all([](const SeenEvent& s) { return s.call(); })) QCOMPARE(e.stream, compute_of(0));
+    }
+
     void nodes_of_a_graph_belong_to_the_operator_around_its_launch() {
         Scene scene(1);
         scene.run(0, program({open_range(11, EventKind::op), kernel(compute_of(0), 0, 51, OpKind::graph_launch), host_op(OpKind::pop),

@@ -1,78 +1,15 @@
 // Arrivals and schedulers: nothing is lost, nothing is made up, whatever the engine and however little room there is.
 #include <QTest>
 
-#include <map>
 #include <set>
 
-#include "ml/simulator/workload/arrivals.h"
-#include "ml/simulator/workload/scheduler.h"
+#include "tests/ml/served_load.h"
 
 using namespace faultline;
 using namespace faultline::simulator;
-
-namespace {
-
-RunOptions options_of(Engine engine) {
-    RunOptions options;
-    options.deployment.engine = engine;
-    options.deployment.max_num_seqs = 24;
-    options.workload.rate = 40;
-    options.workload.clients = 12;
-    options.workload.prompt_median = 300;
-    options.workload.output_median = 40;
-    options.workload.output_max = 200;
-    options.workload.aborts = 0;
-    return options;
-}
-
-/// Serves `steps` steps with a clock of 5 ms a step, and counts.
-struct Service {
-    RunOptions options;
-    Noise noise{11};
-    ArrivalSource arrivals;
-    Scheduler scheduler;
-    TimeNs now = 0;
-    std::int64_t tokens_out = 0, scheduled = 0, rejected = 0, last_chunks = 0;
-    std::uint64_t preempted = 0, hits = 0;
-    std::vector<Request> done;
-    std::set<std::string> ids;
-    int most_at_once = 0;
-
-    explicit Service(const RunOptions& o, std::int64_t blocks = 4000)
-        : options(o), arrivals(o, noise, 0), scheduler(o, noise, InstanceIndex{}, InstanceDuty::both, blocks) {}
-
-    StepPlan step(const SchedulerKnobs& knobs = {}) {
-        now += 5'000'000;
-        while (arrivals.next_time() && *arrivals.next_time() <= now) {
-            Request r = arrivals.take();
-            ids.insert(r.id);
-            scheduler.add(std::move(r), now);
-        }
-        most_at_once = std::max(most_at_once, scheduler.running() + scheduler.waiting());
-        StepPlan plan = scheduler.schedule(now, knobs);
-        for (const ScheduledRequest& r : plan.requests) {
-            if (r.context) last_chunks += r.last_chunk ? 1 : 0;
-            if (!r.context) scheduled += r.tokens;
-        }
-        preempted += plan.preempted.size();
-        hits += static_cast<std::uint64_t>(plan.hit_tokens);
-        const StepOutcome outcome = scheduler.complete(plan, now);
-        tokens_out += outcome.tokens_out;
-        rejected += outcome.drafts - outcome.accepted;
-        for (Request& r : scheduler.take_departed()) {
-            arrivals.answered(r, now);
-            done.push_back(std::move(r));
-        }
-        return plan;
-    }
-};
-
-void add_engines() {
-    QTest::addColumn<int>("engine");
-    for (int e = 0; e < kEngineCount; ++e) QTest::newRow(std::string(engine_name(static_cast<Engine>(e))).c_str()) << e;
-}
-
-}  // namespace
+using faultline::test::add_engines;
+using faultline::test::load_of;
+using faultline::test::ServedLoad;
 
 class TestSimulatorWorkload : public QObject {
     Q_OBJECT
@@ -97,7 +34,7 @@ private Q_SLOTS:
 
 void TestSimulatorWorkload::blocks_and_tokens_are_conserved() {
     QFETCH(int, engine);
-    Service s(options_of(static_cast<Engine>(engine)));
+    ServedLoad s(load_of(static_cast<Engine>(engine)));
     for (int i = 0; i < 4000; ++i) {
         const StepPlan plan = s.step();
         QVERIFY(plan.blocks_used >= 0 && plan.blocks_used <= plan.blocks_total);
@@ -116,9 +53,9 @@ void TestSimulatorWorkload::blocks_and_tokens_are_conserved() {
 
 void TestSimulatorWorkload::too_few_blocks_preempt_and_lose_nothing() {
     QFETCH(int, engine);
-    RunOptions options = options_of(static_cast<Engine>(engine));
+    RunOptions options = load_of(static_cast<Engine>(engine));
     options.workload.prompt_max = 1200;
-    Service s(options, 260);
+    ServedLoad s(options, 260);
     SchedulerKnobs knobs;
     knobs.withheld_blocks = 100;
     for (int i = 0; i < 6000; ++i) {
@@ -132,9 +69,9 @@ void TestSimulatorWorkload::too_few_blocks_preempt_and_lose_nothing() {
 }
 
 void TestSimulatorWorkload::the_budget_is_kept() {
-    RunOptions options = options_of(Engine::vllm_v1_online);
+    RunOptions options = load_of(Engine::vllm_v1_online);
     options.deployment.chunk_tokens = 256;
-    Service s(options);
+    ServedLoad s(options);
     bool mixed = false, chunked = false;
     for (int i = 0; i < 2000; ++i) {
         const StepPlan plan = s.step();
@@ -147,9 +84,9 @@ void TestSimulatorWorkload::the_budget_is_kept() {
 }
 
 void TestSimulatorWorkload::drafts_are_rejected_and_never_overshoot() {
-    RunOptions options = options_of(Engine::vllm_v1_online);
+    RunOptions options = load_of(Engine::vllm_v1_online);
     options.deployment.spec_tokens = 4;
-    Service s(options);
+    ServedLoad s(options);
     for (int i = 0; i < 3000; ++i) s.step();
     QVERIFY(s.rejected > 0);
     QCOMPARE(s.tokens_out, s.scheduled - s.rejected + s.last_chunks);
@@ -157,7 +94,7 @@ void TestSimulatorWorkload::drafts_are_rejected_and_never_overshoot() {
 }
 
 void TestSimulatorWorkload::a_batch_ends_with_its_longest() {
-    Service s(options_of(Engine::fsdp));
+    ServedLoad s(load_of(Engine::fsdp));
     std::set<RequestNumber> batch;
     for (int i = 0; i < 600; ++i) {
         const StepPlan plan = s.step();
@@ -171,13 +108,13 @@ void TestSimulatorWorkload::a_batch_ends_with_its_longest() {
 }
 
 void TestSimulatorWorkload::common_prefixes_are_found_again() {
-    RunOptions options = options_of(Engine::vllm_v1_online);
+    RunOptions options = load_of(Engine::vllm_v1_online);
     options.workload.shared_prefix = 0.8;
-    Service with(options);
+    ServedLoad with(options);
     for (int i = 0; i < 2000; ++i) with.step();
     QVERIFY(with.hits > 1000);
     QVERIFY(with.scheduler.prefix_hit_rate() > 0.1);
-    Service without(options);
+    ServedLoad without(options);
     SchedulerKnobs knobs;
     knobs.prefix_cache = false;
     for (int i = 0; i < 2000; ++i) without.step(knobs);
@@ -185,7 +122,7 @@ void TestSimulatorWorkload::common_prefixes_are_found_again() {
 }
 
 void TestSimulatorWorkload::one_token_goes_down_the_decode_path() {
-    Service s(options_of(Engine::vllm_v1_online));
+    ServedLoad s(load_of(Engine::vllm_v1_online));
     for (int i = 0; i < 50; ++i) s.step();
     SchedulerKnobs knobs;
     knobs.misroute_one_token_prefill = true;
@@ -203,7 +140,7 @@ void TestSimulatorWorkload::one_token_goes_down_the_decode_path() {
 }
 
 void TestSimulatorWorkload::nothing_runs_that_must_not() {
-    Service s(options_of(Engine::vllm_v1_online));
+    ServedLoad s(load_of(Engine::vllm_v1_online));
     for (int i = 0; i < 50; ++i) s.step();
     SchedulerKnobs closed;
     closed.admit = false;
@@ -219,7 +156,7 @@ void TestSimulatorWorkload::nothing_runs_that_must_not() {
 }
 
 void TestSimulatorWorkload::ghost_drafts_make_work_and_no_tokens() {
-    Service s(options_of(Engine::vllm_v1_online));
+    ServedLoad s(load_of(Engine::vllm_v1_online));
     for (int i = 0; i < 50; ++i) s.step();
     SchedulerKnobs knobs;
     knobs.ghost_drafts = 3;
@@ -232,7 +169,7 @@ void TestSimulatorWorkload::ghost_drafts_make_work_and_no_tokens() {
 }
 
 void TestSimulatorWorkload::asynchronous_plans_count_on_their_tokens() {
-    RunOptions options = options_of(Engine::vllm_v1_online);
+    RunOptions options = load_of(Engine::vllm_v1_online);
     options.deployment.async_scheduling = true;
     const Noise noise(3);
     Scheduler scheduler(options, noise, InstanceIndex{}, InstanceDuty::both, 4000);
@@ -254,7 +191,7 @@ void TestSimulatorWorkload::asynchronous_plans_count_on_their_tokens() {
 }
 
 void TestSimulatorWorkload::a_request_is_what_its_number_says() {
-    RunOptions slow = options_of(Engine::vllm_v1_online), fast = slow;
+    RunOptions slow = load_of(Engine::vllm_v1_online), fast = slow;
     fast.workload.rate = 400;
     const Noise noise(5);
     ArrivalSource a(slow, noise, 0), b(fast, noise, 0);
@@ -268,9 +205,9 @@ void TestSimulatorWorkload::a_request_is_what_its_number_says() {
 }
 
 void TestSimulatorWorkload::a_closed_loop_has_no_more_than_its_clients() {
-    RunOptions options = options_of(Engine::sglang);
+    RunOptions options = load_of(Engine::sglang);
     options.workload.arrivals = Arrivals::closed_loop;
-    Service s(options);
+    ServedLoad s(options);
     for (int i = 0; i < 2000; ++i) s.step();
     QVERIFY(s.most_at_once <= 12);
     QVERIFY(s.done.size() > 50);
@@ -278,7 +215,7 @@ void TestSimulatorWorkload::a_closed_loop_has_no_more_than_its_clients() {
 
 void TestSimulatorWorkload::ids_look_like_those_of_the_engine() {
     const auto first = [](Engine engine) {
-        ArrivalSource arrivals(options_of(engine), Noise(1), 0);
+        ArrivalSource arrivals(load_of(engine), Noise(1), 0);
         return arrivals.take().id;
     };
     QCOMPARE(first(Engine::vllm_v1_online).size(), std::string("chatcmpl-").size() + 32 + 1 + 8);

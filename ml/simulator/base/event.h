@@ -36,11 +36,12 @@ struct Event {
     std::string_view text;        ///< the name where it is not interned (step annotations)
     ProcessIndex process{};       ///< for device work: the process that launched it
     ThreadIndex thread = ThreadIndex::none;  ///< of host events, and the launching thread of device work
-    StreamIndex stream = StreamIndex::none;  ///< of device work
+    StreamIndex stream = StreamIndex::none;  ///< of device work, and of calls: the one they act on
     StepNumber step = 0;
     TimeNs start = 0, duration = 0;
     std::uint32_t correlation = 0;  ///< of calls and device work, unique in the process; the nodes of a graph share that of its launch
-    std::uint32_t external = 0;     ///< operators: their own id; calls and device work: that of the innermost operator around the launch
+    std::uint32_t external = 0;     ///< ranges, operators, frames: their own id; calls and device work: that of the innermost operator around the launch
+    std::uint32_t around = 0;       ///< Python frames: the id of the frame around it; calls and device work: that of the innermost range around the launch
     std::uint32_t graph_node = 0;   ///< of kernels and copies inside a graph
     std::int64_t bytes = -1;        ///< of copies, sets and collectives
     std::uint32_t grid = 0, block = 0;

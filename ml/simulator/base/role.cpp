@@ -93,6 +93,19 @@ std::string_view role_name(Role role) noexcept {
         case Role::capture: return "capture";
         case Role::compile: return "compile";
         case Role::add_request: return "add_request";
+        case Role::runner: return "runner";
+        case Role::preprocess: return "preprocess";
+        case Role::spec_metadata: return "spec_metadata";
+        case Role::dp_coordinate: return "dp_coordinate";
+        case Role::graph_dispatch: return "graph_dispatch";
+        case Role::eager: return "eager";
+        case Role::grammar_bitmask: return "grammar_bitmask";
+        case Role::sample_rpc: return "sample_rpc";
+        case Role::connector_meta: return "connector_meta";
+        case Role::kv_save: return "kv_save";
+        case Role::kv_finished: return "kv_finished";
+        case Role::expert_balance: return "expert_balance";
+        case Role::reply: return "reply";
     }
     return {};
 }

@@ -20,7 +20,10 @@ enum class Role : std::uint8_t {
     step, schedule, prefix_lookup, allocate_slots, rpc, rpc_wait, wait_output, update_states, prepare_inputs, attn_metadata, model_forward,
     compute_logits, sampler, sampling_metadata, grammar, bookkeeping, draft_propose, update_from_output, send_output, detokenize, tokenize,
     http, idle, background, gc, warm_up, capture, compile, add_request,
+    runner, preprocess, spec_metadata, dp_coordinate, graph_dispatch, eager, grammar_bitmask, sample_rpc, connector_meta, kv_save, kv_finished,
+    expert_balance, reply,
 };
+inline constexpr int kRoleCount = static_cast<int>(Role::reply) + 1;
 [[nodiscard]] std::string_view role_name(Role role) noexcept;
 
 }  // namespace faultline::simulator

@@ -118,6 +118,8 @@ void set_recording(Engine engine, Choice& choice, RecordingOptions& recording) {
                                                        {Dialect::engine_detailed, 1},
                                                        {Dialect::engine_scopes, 2}}};
     recording.dialect = choice.row(kDialects).dialect;
+    // v0 writes nothing about its steps: only what is added to it does.
+    if (engine == Engine::vllm_v0) recording.dialect = Dialect::semantic;
     recording.operators = choice.chance(engine == Engine::fsdp ? 0.3 : 0.7);
     recording.python = choice.chance(0.05);
     recording.request_ids = choice.chance(0.9);

@@ -1,10 +1,13 @@
 #include "ml/simulator/check/capture_shape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "core/families.h"
@@ -55,8 +58,13 @@ public:
                 const Span span{static_cast<SpanKind>(columns.kind[i]), NameId{static_cast<std::uint32_t>(columns.name[i])},
                                 columns.start[i], columns.start[i] + std::max<TimeNs>(columns.duration[i], 0)};
                 const bool counts = at != positions_.end();
+                ++recorded_[span.kind];
                 if (track.kind == TrackKind::host) nest(span, counts, state);
-                if (track.kind == TrackKind::device) follow(span, counts ? static_cast<std::int64_t>(at->second) : -1, state);
+                // Kernels that begin before the one in front of them is over stand on lanes of their own: gaps are those of the whole stream.
+                if (track.kind == TrackKind::device && is_device_work(span.kind)) {
+                    streams_[{index_of(track.source), track.device ? index_of(*track.device) : 0U, track.stream.value_or(-1)}].push_back(
+                        {span.start, span.end, counts ? static_cast<std::int64_t>(at->second) : -1});
+                }
                 if (counts) count(span, at->second, track);
             }
         }
@@ -77,8 +85,10 @@ public:
         shape.busy_share = median(std::move(busy));
         events(shape);
         names(shape);
+        for (auto& [stream, works] : streams_) follow(works);
         std::sort(gaps_.begin(), gaps_.end());
         shape.gaps_ns = std::move(gaps_);
+        shape.recorded = recorded_;
         shape.depth = depth_;
         shape.frame_depth = frame_depth_;
         shape.mean_depth = nested_ > 0 ? depth_sum_ / nested_ : 0;
@@ -93,8 +103,10 @@ private:
     };
     struct TrackState {
         std::vector<TimeNs> open, frames;  ///< ends of the spans around the next one
-        std::int64_t last_step = -1;
-        TimeNs last_end = 0;
+    };
+    struct Work {
+        TimeNs start, end;
+        std::int64_t step;
     };
     struct StepCounts {
         std::map<SpanKind, double> kinds;
@@ -119,11 +131,15 @@ private:
         }
     }
 
-    void follow(const Span& span, std::int64_t step, TrackState& state) {
-        if (!is_device_work(span.kind)) return;
-        if (step >= 0 && step == state.last_step) gaps_.push_back(static_cast<double>(std::max<TimeNs>(0, span.start - state.last_end)));
-        state.last_end = step == state.last_step ? std::max(state.last_end, span.end) : span.end;
-        state.last_step = step;
+    void follow(std::vector<Work>& works) {
+        std::sort(works.begin(), works.end(), [](const Work& a, const Work& b) { return a.start < b.start; });
+        std::int64_t last_step = -1;
+        TimeNs last_end = 0;
+        for (const Work& work : works) {
+            if (work.step >= 0 && work.step == last_step) gaps_.push_back(static_cast<double>(std::max<TimeNs>(0, work.start - last_end)));
+            last_end = work.step == last_step ? std::max(last_end, work.end) : work.end;
+            last_step = work.step;
+        }
     }
 
     void count(const Span& span, std::size_t step, const Track& track) {
@@ -201,7 +217,9 @@ private:
     std::vector<StepCounts> counts_;
     std::map<std::uint32_t, KernelTotal> kernels_;
     std::map<std::pair<SpanKind, std::uint32_t>, double> host_;
+    std::map<SpanKind, std::uint64_t> recorded_;
     std::set<std::uint32_t> devices_;
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, std::vector<Work>> streams_;  ///< by source, device, number
     std::vector<double> gaps_;
     int depth_ = 0, frame_depth_ = 0;
     double depth_sum_ = 0, nested_ = 0;
@@ -229,6 +247,12 @@ Result<StepShape> shape_of(const CaptureReader& capture, const std::vector<Step>
         if (auto done = shaper.add(track); !done) return tl::unexpected<Error>(done.error());
     }
     return shaper.finish(steps);
+}
+
+Error without_steps(const CaptureReader& capture) {
+    const std::string path = capture.sources().empty() ? capture.path() : capture.sources().front().path;
+    return {ErrorCode::unusable_input, fmt::format("{} holds no steps with kernels that could be compared", path),
+            "Give a capture of a serving engine with device work in it"};
 }
 
 int repeats_of(const std::map<std::string, double>& kernels_per_step) {

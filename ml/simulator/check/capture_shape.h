@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ struct StepShape {
     int ranks = 1;                         ///< devices that ran kernels in these steps
     double length_ns = 0, busy_share = 0;  ///< medians: of a step, and the part of it in which a device works
     std::map<SpanKind, double> events;     ///< median per step
+    std::map<SpanKind, std::uint64_t> recorded;  ///< spans of the whole capture, in steps or not
     double launches = 0, graph_launches = 0;
     int layers = 0;                               ///< by the names that repeat; 0: nothing repeats
     std::map<std::string, FamilyShape> families;  ///< of kernels
@@ -42,6 +44,9 @@ struct StepShape {
 
 /// Of the steps in `steps`, by id.
 [[nodiscard]] Result<StepShape> shape_of(const CaptureReader& capture, const std::vector<Step>& steps);
+
+/// What is said of a capture that has no steps to compare.
+[[nodiscard]] Error without_steps(const CaptureReader& capture);
 
 /// How often a thing repeats inside a step, by how often each of its kernels does: the number of layers.
 [[nodiscard]] int repeats_of(const std::map<std::string, double>& kernels_per_step);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ml/simulator/check/capture_shape.h"
+#include "ml/simulator/check/obstacles.h"
 
 namespace faultline::simulator {
 namespace {
@@ -22,16 +23,18 @@ class Table {
 public:
     explicit Table(std::string phase) : phase_(std::move(phase)) {}
 
-    void count(std::string measure, double real, double simulated) {
-        if (real != 0 || simulated != 0) add(std::move(measure), CheckUnit::count, real, simulated, ratio_distance(real, simulated, 1));
+    void count(std::string measure, double real, double simulated, std::string why_not = {}) {
+        if (real != 0 || simulated != 0)
+            add(std::move(measure), CheckUnit::count, real, simulated, ratio_distance(real, simulated, 1), std::move(why_not));
     }
-    void time(std::string measure, double real, double simulated) {
-        add(std::move(measure), CheckUnit::nanoseconds, real, simulated, ratio_distance(real, simulated, 100));
+    void time(std::string measure, double real, double simulated, std::string why_not = {}) {
+        add(std::move(measure), CheckUnit::nanoseconds, real, simulated, ratio_distance(real, simulated, 100), std::move(why_not));
     }
     void share(std::string measure, double real, double simulated) {
         add(std::move(measure), CheckUnit::share, real, simulated, std::abs(real - simulated));
     }
-    void overlap(const std::string& what, const std::map<std::string, double>& real, const std::map<std::string, double>& simulated) {
+    void overlap(const std::string& what, const std::map<std::string, double>& real, const std::map<std::string, double>& simulated,
+                 const std::string& why_not = {}) {
         if (real.empty() || simulated.empty()) return;
         double common = 0, covered = 0;
         for (const auto& [name, weight] : real) {
@@ -40,11 +43,13 @@ public:
             covered += weight;
         }
         const double jaccard = common / (static_cast<double>(real.size() + simulated.size()) - common);
-        add(what + ": names in common", CheckUnit::share, {}, jaccard, 1 - jaccard);
-        add(what + ": share of the real under common names", CheckUnit::share, {}, std::min(1.0, covered), std::max(0.0, 1 - covered));
+        add(what + ": names in common", CheckUnit::share, {}, jaccard, 1 - jaccard, why_not);
+        add(what + ": share of the real under common names", CheckUnit::share, {}, std::min(1.0, covered), std::max(0.0, 1 - covered), why_not);
     }
-    void add(std::string measure, CheckUnit unit, std::optional<double> real, std::optional<double> simulated, double distance) {
-        rows.push_back({phase_, std::move(measure), unit, real, simulated, distance < 1e-9 ? 0 : distance});
+    void add(std::string measure, CheckUnit unit, std::optional<double> real, std::optional<double> simulated, double distance,
+             std::string why_not = {}) {
+        if (distance < 1e-9 || !why_not.empty()) distance = 0;
+        rows.push_back({phase_, std::move(measure), unit, real, simulated, distance, std::move(why_not)});
     }
 
     std::vector<CheckRow> rows;
@@ -53,7 +58,7 @@ private:
     std::string phase_;
 };
 
-void compare_counts(Table& table, const StepShape& real, const StepShape& simulated) {
+void compare_counts(Table& table, const StepShape& real, const StepShape& simulated, const Obstacles& obstacles) {
     static constexpr std::array<std::pair<SpanKind, const char*>, 8> kKinds{{{SpanKind::range, "ranges per step"},
                                                                              {SpanKind::op, "operators per step"},
                                                                              {SpanKind::python, "Python frames per step"},
@@ -64,30 +69,31 @@ void compare_counts(Table& table, const StepShape& real, const StepShape& simula
                                                                              {SpanKind::memory_set, "fills per step"}}};
     double all_real = 0, all_simulated = 0;
     for (const auto& [kind, name] : kKinds) {
+        const std::string why_not = obstacles.to(kind);
+        table.count(name, real.per_step(kind), simulated.per_step(kind), why_not);
+        if (!why_not.empty()) continue;
         all_real += real.per_step(kind);
         all_simulated += simulated.per_step(kind);
-        table.count(name, real.per_step(kind), simulated.per_step(kind));
     }
-    table.count("events per step", all_real, all_simulated);
-    table.count("kernel launches per step", real.launches, simulated.launches);
-    table.count("graph launches per step", real.graph_launches, simulated.graph_launches);
-    table.count("layers", real.layers, simulated.layers);
+    table.count(obstacles.host.empty() ? "events per step" : "events per step, of kinds that can be compared", all_real, all_simulated);
+    table.count("kernel launches per step", real.launches, simulated.launches, obstacles.launches);
+    table.count("graph launches per step", real.graph_launches, simulated.graph_launches, obstacles.launches);
+    table.count("layers", real.layers, simulated.layers, obstacles.layers);
     if (real.layers > 0 && simulated.layers > 0) {
         table.count("kernels per layer", real.per_step(SpanKind::kernel) / real.layers,
                     simulated.per_step(SpanKind::kernel) / simulated.layers);
     }
-    table.count("nesting, deepest", real.depth, simulated.depth);
-    table.count("nesting, mean", real.mean_depth, simulated.mean_depth);
-    if (real.frame_depth > 0 || simulated.frame_depth > 0)
-        table.count("nesting of frames, deepest", real.frame_depth, simulated.frame_depth);
+    table.count("nesting, deepest", real.depth, simulated.depth, obstacles.nesting);
+    table.count("nesting, mean", real.mean_depth, simulated.mean_depth, obstacles.nesting);
+    table.count("nesting of frames, deepest", real.frame_depth, simulated.frame_depth, obstacles.to(SpanKind::python));
 }
 
-void compare_times(Table& table, const StepShape& real, const StepShape& simulated) {
-    table.time("length of a step", real.length_ns, simulated.length_ns);
+void compare_times(Table& table, const StepShape& real, const StepShape& simulated, const Obstacles& obstacles) {
+    table.time("length of a step", real.length_ns, simulated.length_ns, obstacles.times);
     table.share("share of the step in which a device works", real.busy_share, simulated.busy_share);
     if (!real.gaps_ns.empty() && !simulated.gaps_ns.empty()) {
         for (const double q : {0.5, 0.9, 0.99})
-            table.time(fmt::format("gap between kernels, p{:.0f}", q * 100), real.gap(q), simulated.gap(q));
+            table.time(fmt::format("gap between kernels, p{:.0f}", q * 100), real.gap(q), simulated.gap(q), obstacles.gaps);
     }
     std::set<std::string> families;
     for (const auto& [family, shape] : real.families) families.insert(family);
@@ -99,20 +105,21 @@ void compare_times(Table& table, const StepShape& real, const StepShape& simulat
                           y = b == simulated.families.end() ? FamilyShape{} : b->second;
         variation += std::abs(x.share - y.share) / 2;
         table.share("kernel time: " + family, x.share, y.share);
-        if (std::min(x.share, y.share) >= 0.01) table.time("mean kernel: " + family, x.mean_ns, y.mean_ns);
+        if (std::min(x.share, y.share) >= 0.01) table.time("mean kernel: " + family, x.mean_ns, y.mean_ns, obstacles.times);
     }
     table.add("kernel time by family, total variation", CheckUnit::share, {}, {}, variation);
 }
 
-void compare_names(Table& table, const StepShape& real, const StepShape& simulated) {
-    table.overlap("kernels", real.kernel_names, simulated.kernel_names);
+void compare_names(Table& table, const StepShape& real, const StepShape& simulated, const Obstacles& obstacles) {
+    table.overlap("kernels", real.kernel_names, simulated.kernel_names, obstacles.names);
     static constexpr std::array<std::pair<SpanKind, const char*>, 4> kKinds{{{SpanKind::range, "ranges"},
                                                                              {SpanKind::op, "operators"},
                                                                              {SpanKind::runtime_call, "runtime calls"},
                                                                              {SpanKind::driver_call, "driver calls"}}};
     for (const auto& [kind, name] : kKinds) {
         const auto a = real.host_names.find(kind), b = simulated.host_names.find(kind);
-        if (a != real.host_names.end() && b != simulated.host_names.end()) table.overlap(name, a->second, b->second);
+        if (a == real.host_names.end() || b == simulated.host_names.end()) continue;
+        table.overlap(name, a->second, b->second, is_api_call(kind) ? obstacles.names : std::string());
     }
 }
 
@@ -125,6 +132,8 @@ std::vector<Step> of_phase(const std::vector<Step>& steps, StepPhase phase) {
 
 /// The simulated steps nearest in tokens to the middle of the real ones; where either side does not say its tokens, simply the first.
 std::vector<Step> nearest(std::vector<Step> steps, std::vector<Step> real) {
+    // Against itself a capture must come out at 0, so all of them where that is not many more than there are real ones.
+    const std::size_t most = std::max(kMostSteps, real.size());
     std::erase_if(real, [](const Step& s) { return !s.tokens || *s.tokens <= 0; });
     const auto tokens = [](const Step& s) { return static_cast<double>(std::max<std::int64_t>(1, s.tokens.value_or(1))); };
     if (!real.empty()) {
@@ -134,8 +143,6 @@ std::vector<Step> nearest(std::vector<Step> steps, std::vector<Step> real) {
             return std::abs(std::log(tokens(a) / wanted)) < std::abs(std::log(tokens(b) / wanted));
         });
     }
-    // Against itself a capture must come out at 0, so all of them where that is not many more than there are real ones.
-    const std::size_t most = std::max(kMostSteps, real.size());
     if (steps.size() > most) steps.resize(most);
     return steps;
 }
@@ -147,22 +154,34 @@ Result<void> compare_phase(const CaptureReader& real, const std::vector<Step>& r
     const auto b = shape_of(simulated, simulated_steps);
     if (!b) return tl::unexpected<Error>(b.error());
     Table rows{std::string(phase)};
-    compare_counts(rows, *a, *b);
-    compare_times(rows, *a, *b);
-    compare_names(rows, *a, *b);
+    const Obstacles found = obstacles(real, *a, simulated, *b);
+    compare_counts(rows, *a, *b, found);
+    compare_times(rows, *a, *b, found);
+    compare_names(rows, *a, *b, found);
     table.rows.insert(table.rows.end(), rows.rows.begin(), rows.rows.end());
     table.notes.push_back(
         fmt::format("{}: {} real and {} simulated steps, {} and {} ranks", phase, a->steps, b->steps, a->ranks, b->ranks));
     return {};
 }
 
+/// Lines of service logs: what a profiler keeps of the output of its processes is none.
+Result<std::vector<LogLine>> service_log(const CaptureReader& capture) {
+    auto lines = capture.logs();
+    if (!lines) return lines;
+    std::set<SourceId> logs;
+    for (const Source& source : capture.sources())
+        if (source.format == "service-log") logs.insert(source.id);
+    std::erase_if(*lines, [&](const LogLine& line) { return logs.count(line.source) == 0; });
+    return lines;
+}
+
 Result<void> compare_logs(const CaptureReader& real, const CaptureReader& simulated, CheckTable& table) {
-    const auto a = real.logs();
+    const auto a = service_log(real);
     if (!a) return tl::unexpected<Error>(a.error());
-    const auto b = simulated.logs();
+    const auto b = service_log(simulated);
     if (!b) return tl::unexpected<Error>(b.error());
     if (a->empty() || b->empty()) {
-        table.notes.emplace_back(a->empty() ? "the real capture holds no log" : "the simulated capture holds no log");
+        table.notes.push_back(fmt::format("log lines are not comparable: the {} capture holds no log of a service", a->empty() ? "real" : "simulated"));
         return {};
     }
     Table rows{""};
@@ -184,7 +203,10 @@ Result<CheckTable> check_likeness(const CaptureReader& real, const CaptureReader
         if (a.empty()) continue;
         std::vector<Step> b = of_phase(*simulated_steps, phase);
         // Steps whose texts say no phase are compared with the decode steps: they are most of what a server does.
-        if (b.empty() && phase == StepPhase::other) b = of_phase(*simulated_steps, StepPhase::decode);
+        if (b.empty() && phase == StepPhase::other) {
+            b = of_phase(*simulated_steps, StepPhase::decode);
+            if (!b.empty()) table.notes.emplace_back("other: the real steps do not say their phase; they are compared with decode steps");
+        }
         if (b.empty()) {
             table.notes.push_back(fmt::format("{}: no simulated steps to compare {} real ones with", phase_name(phase), a.size()));
             continue;
@@ -193,13 +215,13 @@ Result<CheckTable> check_likeness(const CaptureReader& real, const CaptureReader
             return tl::unexpected<Error>(done.error());
         }
     }
-    if (table.rows.empty()) {
-        return fail(ErrorCode::unusable_input, fmt::format("{} holds no steps with kernels that could be compared", real.path()),
-                    "Give a capture of a serving engine with device work in it");
-    }
+    if (table.rows.empty()) return tl::unexpected<Error>(without_steps(real));
     if (auto done = compare_logs(real, simulated, table); !done) return tl::unexpected<Error>(done.error());
-    std::stable_sort(table.rows.begin(), table.rows.end(), [](const CheckRow& x, const CheckRow& y) { return x.distance > y.distance; });
-    for (const CheckRow& row : table.rows) table.mean_distance += row.distance / static_cast<double>(table.rows.size());
+    std::stable_sort(table.rows.begin(), table.rows.end(), [](const CheckRow& x, const CheckRow& y) {
+        return std::pair(!x.not_comparable.empty(), y.distance) < std::pair(!y.not_comparable.empty(), x.distance);
+    });
+    for (const CheckRow& row : table.rows) table.compared += row.not_comparable.empty() ? 1 : 0;
+    for (const CheckRow& row : table.rows) table.mean_distance += row.distance / static_cast<double>(std::max<std::size_t>(1, table.compared));
     return table;
 }
 

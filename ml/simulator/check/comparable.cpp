@@ -24,7 +24,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 
 /// Which names occur anywhere in the capture.
 struct NameSigns {
-    bool sglang = false, vllm_v1 = false, vllm = false, fsdp = false, moe = false, nccl = false;
+    bool sglang = false, vllm_v1 = false, vllm = false, fsdp = false, moe = false, nccl = false, aten = false, transformers = false;
 
     explicit NameSigns(const CaptureReader& capture) {
         for (std::uint32_t i = 0; i < capture.name_count(); ++i) {
@@ -36,6 +36,8 @@ struct NameSigns {
             moe = moe || has(name, "fused_moe") || has(name, "moe_align") || has(name, "moe_forward") || has(name, "matmul_ogs") ||
                   has(name, "grouped_gemm");
             nccl = nccl || has(name, "nccldevkernel");
+            aten = aten || name.starts_with("aten::");
+            transformers = transformers || name.starts_with("transformers/");
         }
     }
 };
@@ -49,6 +51,7 @@ Engine engine_of(const NameSigns& signs, const std::vector<Step>& steps, std::st
     if (signs.vllm_v1) return why = "frames of vllm/v1", Engine::vllm_v1_offline;
     if (signs.vllm && !rule_has("vllm")) return why = "names of vLLM without those of v1", Engine::vllm_v0;
     if (rule_has("vllm")) return why = "the wording of vLLM's steps", Engine::vllm_v1_online;
+    if (signs.transformers) return why = "frames of transformers, which FSDP shards", Engine::fsdp;
     return why = "no name tells the engine", Engine::vllm_v1_offline;
 }
 
@@ -87,10 +90,12 @@ void load_like(const std::vector<Step>& steps, RunOptions& options) {
     while (options.deployment.chunk_tokens < largest && options.deployment.chunk_tokens < 32768) options.deployment.chunk_tokens *= 2;
 }
 
-const ModelCard* model_like(const std::vector<ModelCard>& models, int layers, bool moe) {
+/// Of the models whose weights fit on the ranks, as a run demands it.
+const ModelCard* model_like(const std::vector<ModelCard>& models, int layers, bool moe, const GpuCard* gpu, int ranks) {
     const ModelCard* best = nullptr;
     double nearest = 0;
     for (const ModelCard& model : models) {
+        if (gpu != nullptr && model.weight_bytes() / ranks > (static_cast<std::int64_t>(gpu->memory_gib) << 30) * 9 / 10) continue;
         const double distance = std::abs(std::log(static_cast<double>(model.layers) / std::max(1, layers))) +
                                 ((model.experts > 0) != moe ? 2 : 0) + (model.mamba_every > 0 ? 1 : 0);
         if (best == nullptr || distance < nearest) {
@@ -133,6 +138,7 @@ Result<Comparable> comparable_run(const CaptureReader& real, const std::vector<M
     if (!steps) return tl::unexpected<Error>(steps.error());
     std::vector<Step> some = *steps;  // the first ones tell as much as all
     std::erase_if(some, [](const Step& s) { return s.kernels == 0; });
+    if (some.empty()) return tl::unexpected<Error>(without_steps(real));
     if (some.size() > kEnoughSteps) some.resize(kEnoughSteps);
     const auto shape = shape_of(real, some);
     if (!shape) return tl::unexpected<Error>(shape.error());
@@ -146,14 +152,17 @@ Result<Comparable> comparable_run(const CaptureReader& real, const std::vector<M
     d.tp = static_cast<int>(ranks_of(real, shape->ranks));
     run.reasons.push_back(fmt::format("{} ranks", d.tp));
     std::string device;
-    if (const GpuCard* gpu = gpu_like(real, gpus, device)) {
+    const GpuCard* gpu = gpu_like(real, gpus, device);
+    if (gpu != nullptr) {
         d.gpu = gpu->name;
         run.reasons.push_back(fmt::format("GPU {}: the capture names {}", d.gpu, device));
     } else {
         run.reasons.push_back(
             fmt::format("GPU {}: {} is none that can be simulated", d.gpu, device.empty() ? "an unnamed device" : device));
+        const auto chosen = std::find_if(gpus.begin(), gpus.end(), [&](const GpuCard& card) { return card.name == d.gpu; });
+        gpu = chosen == gpus.end() ? nullptr : &*chosen;
     }
-    if (const ModelCard* model = model_like(models, shape->layers, signs.moe)) {
+    if (const ModelCard* model = model_like(models, shape->layers, signs.moe, gpu, d.tp)) {
         d.model = model->name;
         run.reasons.push_back(fmt::format("model {}: {} layers{}", d.model, shape->layers, signs.moe ? ", a mixture of experts" : ""));
     }
@@ -163,9 +172,11 @@ Result<Comparable> comparable_run(const CaptureReader& real, const std::vector<M
     if (d.graphs == GraphMode::piecewise) d.max_capture_size = std::max(d.max_capture_size, 8192);
     d.custom_all_reduce = !signs.nccl;
     options.recording.dialect = steps->empty() ? Dialect::none : dialect_of(steps->front().dialect);
-    options.recording.operators = shape->per_step(SpanKind::op) > 0;
+    options.recording.operators = shape->per_step(SpanKind::op) > 0 || signs.aten;  // as ranges, where a format has only those
     options.recording.python = shape->per_step(SpanKind::python) > 0;
     run.reasons.push_back(fmt::format("dialect {}", dialect_name(options.recording.dialect)));
+    for (const Source& source : real.sources())
+        if (source.format == "nsys") run.format = TraceFormat::nsys;
     load_like(*steps, options);
     options.duration_s = 20;
     options.max_steps = 400;

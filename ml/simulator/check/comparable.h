@@ -14,10 +14,11 @@ namespace faultline::simulator {
 
 struct Comparable {
     RunOptions options;
+    TraceFormat format = TraceFormat::kineto;  ///< that of the real one: each format leaves something out
     std::vector<std::string> reasons;  ///< what was chosen and why, a sentence each
 };
 
-/// `models` and `gpus` are what can be simulated: model_cards(), gpu_cards().
+/// Fails where the capture has no steps with kernels. `models` and `gpus` are what can be simulated: model_cards(), gpu_cards().
 [[nodiscard]] Result<Comparable> comparable_run(const CaptureReader& real, const std::vector<ModelCard>& models,
                                                 const std::vector<GpuCard>& gpus);
 

@@ -19,9 +19,10 @@ std::int64_t ModelCard::weight_bytes() const {
     const std::int64_t h = hidden, q = static_cast<std::int64_t>(heads) * head_dim, kv = static_cast<std::int64_t>(kv_heads) * head_dim;
     const std::int64_t attention = h * (q + 2 * kv) + q * h;
     const std::int64_t mamba = h * 2 * (2 * h) + 2 * h * h;
-    const std::int64_t mlp = experts > 0 ? 3 * h * expert_intermediate * experts + h * experts : 3 * h * intermediate;
+    const std::int64_t mlp = experts > 0 ? h * experts : 3 * h * intermediate;
     const std::int64_t all = attention * attention_layers() + mamba * (layers - attention_layers()) + mlp * layers + 2 * h * vocabulary;
-    return all * dtype_bytes;
+    const std::int64_t expert_weights = experts > 0 ? 3 * h * expert_intermediate * experts * layers : 0;
+    return all * dtype_bytes + static_cast<std::int64_t>(static_cast<double>(expert_weights) * expert_bytes());
 }
 
 std::int64_t ModelCard::kv_bytes_per_token() const {
@@ -37,7 +38,7 @@ const std::vector<ModelCard>& model_cards() {
         {"qwen3-32b", "Qwen/Qwen3-32B", 64, 5120, 25600, 64, 8, 128, 151936, true},
         {"llama-3.1-8b", "meta-llama/Llama-3.1-8B-Instruct", 32, 4096, 14336, 32, 8, 128, 128256, false},
         {"llama-3.3-70b", "meta-llama/Llama-3.3-70B-Instruct", 80, 8192, 28672, 64, 8, 128, 128256, false},
-        {"gpt-oss-20b", "openai/gpt-oss-20b", 24, 2880, 2880, 64, 8, 64, 201088, false, 32, 4, 2880},
+        {"gpt-oss-20b", "openai/gpt-oss-20b", 24, 2880, 2880, 64, 8, 64, 201088, false, 32, 4, 2880, 0, 2, true},
         {"qwen1.5-0.5b", "Qwen/Qwen1.5-0.5B-Chat", 24, 1024, 2816, 16, 16, 64, 151936, false},
         {"qwen3-30b-a3b", "Qwen/Qwen3-30B-A3B", 48, 2048, 6144, 32, 4, 128, 151936, true, 128, 8, 768},
         {"bamba-9b", "ibm-ai-platform/Bamba-9B", 32, 4096, 14336, 32, 8, 128, 128256, false, 0, 0, 0, 10},

@@ -17,7 +17,9 @@ struct ModelCard {
     int experts = 0, experts_per_token = 0, expert_intermediate = 0;  ///< 0 experts: dense
     int mamba_every = 0;  ///< hybrid models: of so many layers all but one are Mamba layers; 0: attention only
     int dtype_bytes = 2;
+    bool triton_experts = false;  ///< gpt-oss: routed and multiplied by Triton kernels, weights in four bits
 
+    [[nodiscard]] double expert_bytes() const { return triton_experts ? 0.53 : dtype_bytes; }  ///< of a weight of an expert, with its scales
     [[nodiscard]] std::int64_t weight_bytes() const;
     [[nodiscard]] std::int64_t kv_bytes_per_token() const;
     [[nodiscard]] int attention_layers() const;

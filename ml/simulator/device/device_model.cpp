@@ -12,6 +12,10 @@ namespace {
 constexpr double kMemoryShare = 0.9;                          ///< gpu_memory_utilization
 constexpr std::int64_t kOverheadBytes = std::int64_t{4} << 30;  ///< activations, graphs, CUDA contexts
 
+/// Graphs are captured for every eighth size, above this for every sixteenth.
+constexpr int kFineSizes = 256;
+int next_size(int size) { return size + (size < kFineSizes ? 8 : 16); }
+
 /// (1 - share)^n by squaring, so that it is the same everywhere.
 double power(double base, std::int64_t n) {
     double result = 1;
@@ -62,7 +66,7 @@ std::vector<int> DeviceModel::capture_sizes() const {
     for (const int size : {1, 2, 4}) {
         if (size <= state_->deployment.max_capture_size) sizes.push_back(size);
     }
-    for (int size = 8; size <= state_->deployment.max_capture_size; size += 8) sizes.push_back(size);
+    for (int size = 8; size <= state_->deployment.max_capture_size; size = next_size(size)) sizes.push_back(size);
     return sizes;
 }
 
@@ -71,7 +75,9 @@ int DeviceModel::padded(int batch) const {
     if (batch <= 1) return 1;
     if (batch <= 2) return 2;
     if (batch <= 4) return 4;
-    return (batch + 7) / 8 * 8;
+    const int step = batch <= kFineSizes ? 8 : 16;
+    const int rows = (batch + step - 1) / step * step;
+    return rows <= state_->deployment.max_capture_size ? rows : 0;
 }
 
 StepKernels DeviceModel::kernels(const StepPlan& plan, const RankPlace& place) const {
@@ -145,7 +151,10 @@ std::vector<DeviceModel::CapturePhase> DeviceModel::captures(const RankPlace& pl
 TimeNs DeviceModel::forward_estimate(const StepPlan& plan) const {
     RankPlace place;
     place.ranks = state_->deployment.tp;
-    TimeNs sum = 0;
+    const ModelCard& m = state_->model;
+    const std::int64_t message = static_cast<std::int64_t>(std::max(plan.tokens, 1)) * m.hidden * m.dtype_bytes;
+    // The group is not known here: 2L + 1 reductions of the same size (ENGINES §4.4).
+    TimeNs sum = place.ranks > 1 ? (2 * m.layers + 1) * state_->make.costs.all_reduce(message, place.ranks, state_->deployment.nodes > 1) : 0;
     for (const Op& op : forward_kernels(state_->make, plan, place, plan.tokens, state_->distinct_experts(plan))) sum += op.device_cost;
     return sum;
 }

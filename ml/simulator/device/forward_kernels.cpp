@@ -34,14 +34,12 @@ class Forward {
 public:
     Forward(KernelMaker& make, const StepPlan& plan, const RankPlace& place, std::int64_t rows, int distinct_experts)
         : make_(make), model_(make.model), place_(place), s_(shape_of(plan, rows)), experts_(distinct_experts) {
-        tp_ = make.deployment.engine == Engine::fsdp ? 1 : std::max(1, place.ranks);
+        tp_ = std::max(1, place.ranks);
     }
 
     void embedding() {
         // The split of the attention over the SMs is planned before the forward, outside of its graph (FlashAttention 3).
-        if (make_.kernel_names.hopper() && make_.deployment.attention_backend == "flash" && !make_.kernel_names.sglang() && sharded()) {
-            put(Role::attention_prepare, -1, make_.costs.elementwise(2.6, 0), Bound::none);
-        }
+        if (flash3()) put(Role::attention_prepare, -1, make_.costs.elementwise(2.6, 0), Bound::none);
         put(Role::embedding, -1, make_.costs.elementwise(1.8, 2 * s_.rows * hidden()), Bound::memory);
         reduce(-1);
     }
@@ -66,7 +64,10 @@ public:
 
 private:
     [[nodiscard]] std::int64_t hidden() const { return model_.hidden * static_cast<std::int64_t>(model_.dtype_bytes); }
-    [[nodiscard]] bool sharded() const { return make_.deployment.engine != Engine::fsdp; }
+    [[nodiscard]] bool flash3() const {
+        return make_.kernel_names.hopper() && make_.deployment.attention_backend == "flash" && !make_.kernel_names.sglang();
+    }
+    void add(Role role, int l, Piece piece, std::int64_t bytes) { ops_.push_back(make_.piece(role, l, piece, bytes, place_.compute)); }
     void put(Role role, int l, TimeNs cost, Bound bound, std::int64_t rows = 0, bool prefill = false) {
         ops_.push_back(make_.kernel(role, l, {rows > 0 ? rows : s_.rows, prefill || s_.prefill}, cost, bound, place_.compute));
     }
@@ -74,6 +75,9 @@ private:
         // What limits a product changes with its rows (about 150 on an H100).
         const Bound bound = s_.rows * 2 > static_cast<std::int64_t>(make_.gpu.bf16_tflops * 1e3 / make_.gpu.memory_gb_s) ? Bound::compute : Bound::memory;
         put(role, l, make_.costs.product(s_.rows, in, out, model_.dtype_bytes), bound);
+        // Few tiles of a deep product leave most of the SMs idle, so that cuBLAS splits it along its depth and sums the parts.
+        const bool few_tiles = (out + 127) / 128 * 4 < make_.gpu.sms;
+        if (s_.rows > 1 && s_.rows <= 64 && in >= 4096 && in >= 2 * out && few_tiles) add(role, l, Piece::split_k, 10 * s_.rows * out);
     }
     void reduce(int l) {
         if (tp_ <= 1 || place_.group == kNoGroup) return;
@@ -86,15 +90,24 @@ private:
         const std::int64_t kv = std::max<std::int64_t>(model_.head_dim, static_cast<std::int64_t>(model_.kv_heads) * model_.head_dim / tp_);
         product(Role::qkv_gemm, l, model_.hidden, q + 2 * kv);
         if (model_.qk_norm) {
+            // SGLang makes its slices of the product contiguous before it takes their norms.
+            if (make_.kernel_names.sglang()) add(Role::qk_norm, l, Piece::copy, 4 * s_.rows * q);
             put(Role::qk_norm, l, make_.costs.elementwise(2.2, 4 * s_.rows * q), Bound::memory);
+            if (make_.kernel_names.sglang()) add(Role::qk_norm, l, Piece::copy, 4 * s_.rows * kv);
             put(Role::qk_norm, l, make_.costs.elementwise(2.0, 4 * s_.rows * kv), Bound::memory);
         }
         put(Role::rope, l, make_.costs.elementwise(3.0, 4 * s_.rows * (q + kv)), Bound::memory);
+        if (make_.kernel_names.compiled() && !model_.qk_norm) add(Role::rope, l, Piece::second_half, 4 * s_.rows * kv);
         put(Role::kv_write, l, make_.costs.elementwise(2.2, 4 * s_.rows * kv), Bound::memory);
         const std::int64_t read = s_.kv_tokens * model_.kv_bytes_per_token() / std::max(1, model_.attention_layers()) / tp_;
         put(Role::attention, l, make_.costs.attention(read, s_.query_kv, std::max(1, model_.heads / tp_), model_.head_dim),
             s_.prefill ? Bound::compute : Bound::memory, s_.prefill ? s_.context_rows : s_.decode_rows);
         if (!s_.prefill) put(Role::attention_combine, l, make_.costs.elementwise(2.9, 0), Bound::memory);
+        // Seen after each attention in the years when vLLM had graphs in pieces alone.
+        if (make_.deployment.graphs == GraphMode::piecewise && make_.kernel_names.compiled() && flash3()) {
+            add(Role::attention, l, Piece::fill_long, 8);
+            add(Role::attention, l, Piece::fill_long, 8);
+        }
         product(Role::o_gemm, l, q, model_.hidden);
         reduce(l);
     }
@@ -123,26 +136,34 @@ private:
     }
 
     void experts(int l) {
-        const std::int64_t inner = model_.expert_intermediate / tp_;
         product(Role::router_gemm, l, model_.hidden, model_.experts);
+        const bool triton = model_.triton_experts;
+        if (triton) add(Role::moe_topk, l, Piece::pad, 4 * s_.rows * hidden() / 2);
         put(Role::moe_topk, l, make_.costs.elementwise(3.4, 8 * s_.rows * model_.experts), Bound::memory);
-        const bool parallel = place_.expert_group != kNoGroup;
-        const std::int64_t moved = s_.rows * hidden() * model_.experts_per_token / 2;
-        if (parallel) {
-            ops_.push_back(make_.collective(Role::expert_dispatch, l, moved, make_.costs.all_gather(moved, 2, place_.between_nodes), place_.compute,
-                                            place_.expert_group, s_.rows));
+        if (triton) {
+            for (const Piece piece : {Piece::route_rows, Piece::route_clear, Piece::route_compute}) add(Role::moe_align, l, piece, 4 * s_.rows * model_.experts);
         }
-        put(Role::moe_align, l, make_.costs.elementwise(6.5, 0), Bound::none);
-        const std::int64_t touched = experts_ > 0 ? experts_ : model_.experts;
-        const auto weights = [&](std::int64_t out) { return touched * model_.hidden * out * model_.dtype_bytes; };
+        const bool parallel = place_.expert_group != kNoGroup;
+        const int sharing = parallel ? std::max(1, make_.deployment.dp) * tp_ : 1;  // ranks that hold the experts between them
+        const std::int64_t moved = s_.rows * hidden() * model_.experts_per_token / 2;
+        const auto exchange = [&](Role role) {
+            ops_.push_back(make_.collective(role, l, moved, make_.costs.all_gather(moved, sharing, place_.between_nodes), place_.compute, place_.expert_group,
+                                            s_.rows));
+        };
+        if (parallel) exchange(Role::expert_dispatch);
+        if (!triton) put(Role::moe_align, l, make_.costs.elementwise(6.5, 0), Bound::none);
+        // Shared out whole over the ranks, or each cut into slices; the tokens of all DP ranks come together at the experts.
+        const std::int64_t inner = parallel ? model_.expert_intermediate : model_.expert_intermediate / tp_;
+        const std::int64_t touched = std::max<std::int64_t>(1, (experts_ > 0 ? experts_ : model_.experts) / sharing);
+        const std::int64_t rows = parallel ? std::max<std::int64_t>(1, s_.rows / tp_) : s_.rows;
+        const auto weights = [&](std::int64_t out) { return static_cast<std::int64_t>(static_cast<double>(touched * model_.hidden * out) * model_.expert_bytes()); };
         const double flops = 2.0 * model_.hidden * static_cast<double>(inner) * model_.experts_per_token;
-        put(Role::moe_up, l, make_.costs.experts(s_.rows, weights(2 * inner), 2 * flops), Bound::memory);
-        put(Role::activation, l, make_.costs.elementwise(2.4, 6 * s_.rows * inner * model_.experts_per_token), Bound::memory);
-        put(Role::moe_down, l, make_.costs.experts(s_.rows, weights(inner), flops), Bound::memory);
-        put(Role::moe_sum, l, make_.costs.elementwise(2.8, 2 * s_.rows * hidden() * model_.experts_per_token), Bound::memory);
+        put(Role::moe_up, l, make_.costs.experts(rows, weights(2 * inner), 2 * flops), Bound::memory);
+        if (!triton) put(Role::activation, l, make_.costs.elementwise(2.4, 6 * rows * inner * model_.experts_per_token), Bound::memory);
+        put(Role::moe_down, l, make_.costs.experts(rows, weights(inner), flops), Bound::memory);
+        put(Role::moe_sum, l, make_.costs.elementwise(2.8, 2 * rows * hidden() * model_.experts_per_token), Bound::memory);
         if (parallel) {
-            ops_.push_back(make_.collective(Role::expert_combine, l, moved, make_.costs.all_gather(moved, 2, place_.between_nodes), place_.compute,
-                                            place_.expert_group, s_.rows));
+            exchange(Role::expert_combine);
         } else {
             reduce(l);
         }
@@ -165,44 +186,6 @@ std::vector<Op> forward_kernels(KernelMaker& make, const StepPlan& plan, const R
     for (int l = 0; l < make.model.layers; ++l) forward.layer(l);
     forward.final_norm();
     return forward.take();
-}
-
-std::vector<Op> sharded_forward_kernels(KernelMaker& make, const StepPlan& plan, const RankPlace& place) {
-    const ModelCard& model = make.model;
-    const int units = model.layers + 1;  // the embeddings with the head, and each layer
-    const std::int64_t table = 2LL * model.vocabulary * model.hidden * model.dtype_bytes;
-    const std::int64_t layer = (model.weight_bytes() - table) / model.layers;
-    std::vector<Op> ops;
-    const auto gather = [&](int unit) {
-        if (place.ranks <= 1 || place.group == kNoGroup) return;
-        const std::int64_t bytes = unit == 0 ? table : layer;
-        ops.push_back(make.collective(Role::all_gather, unit - 1, bytes, make.costs.all_gather(bytes, place.ranks, place.between_nodes), place.communication,
-                                      place.group, plan.tokens));
-        ops.push_back(make.call(OpKind::record_event, Role::event_record, "cudaEventRecord", 1'300, place.communication, static_cast<std::uint32_t>(unit)));
-    };
-    const auto wait = [&](int unit) {
-        if (place.ranks <= 1 || place.group == kNoGroup) return;
-        ops.push_back(make.call(OpKind::stream_wait, Role::event_wait, "cudaStreamWaitEvent", 1'100, place.compute, static_cast<std::uint32_t>(unit)));
-    };
-    const auto append = [&](Forward& forward) {
-        for (Op& op : forward.take()) ops.push_back(op);
-    };
-    gather(0);
-    for (int unit = 0; unit < units; ++unit) {
-        if (unit + 1 < units) gather(unit + 1);  // the next unit comes while this one runs
-        wait(unit);
-        Forward forward(make, plan, place, plan.tokens, 0);
-        if (unit == 0) {
-            forward.embedding();
-        } else {
-            forward.layer(unit - 1);
-        }
-        append(forward);
-    }
-    Forward forward(make, plan, place, plan.tokens, 0);
-    forward.final_norm();
-    append(forward);
-    return ops;
 }
 
 }  // namespace faultline::simulator

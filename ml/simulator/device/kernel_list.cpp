@@ -33,8 +33,9 @@ void KernelMaker::set_launch(Op& op) {
     if (added) {
         // Triton launches through the driver; what uses programmatic launch or clusters through the extended call (ENGINES §4.5).
         const std::string_view kernel = names.text(op.device_name);
-        const bool triton = kernel.starts_with("triton_") || kernel.starts_with("_") || kernel.starts_with("kernel_unified") || kernel == "fused_moe_kernel" ||
-                            kernel.starts_with("apply_token") || kernel.starts_with("rejection_");
+        const bool triton = kernel.starts_with("triton_") || (kernel.starts_with("_") && !kernel.starts_with("_Z")) || kernel.starts_with("kernel_unified") ||
+                            kernel == "fused_moe_kernel" || kernel == "reduce_segments" || kernel.starts_with("apply_token") || kernel.starts_with("rejection_") ||
+                            kernel == "compute_position_kernel" || kernel == "create_flashinfer_kv_indices_triton";
         const bool extended = kernel.starts_with("nvjet") || kernel.find("cutlass::device_kernel") != std::string_view::npos || kernel.starts_with("nccl");
         const std::string_view call = triton ? "cuLaunchKernelEx" : extended ? "cudaLaunchKernelExC" : "cudaLaunchKernel";
         place->second = {names.intern(call), {triton, triton ? 4'600 : extended ? 3'900 : 3'300}};
@@ -57,6 +58,33 @@ Op KernelMaker::kernel(Role role, int layer, const Size& size, TimeNs cost, Boun
     const std::int64_t tiles = is_product(role) ? std::min<std::int64_t>(gpu.sms, 16 + size.rows / 4) : size.rows * 4 + 1;
     op.grid = static_cast<std::uint32_t>(std::clamp<std::int64_t>(tiles, 1, 1 << 20));
     set_launch(op);
+    return op;
+}
+
+Op KernelMaker::piece(Role role, int layer, Piece piece, std::int64_t bytes, StreamIndex stream) {
+    Op op;
+    if (piece == Piece::device_copy) {
+        op = copy(role, CopyKind::device_to_device, bytes / 2, stream);
+    } else if (piece == Piece::clear_workspace) {
+        op = call(OpKind::launch, role, "cudaMemsetAsync", 3'600, stream);
+        op.device_event = EventKind::memory_set;
+        op.bytes = bytes;
+        op.device_cost = 850;
+    } else {
+        op.role = role;
+        op.stream = stream;
+        op.bound = Bound::memory;
+        op.device_cost = costs.elementwise(kernel_names.piece_base_us(piece), bytes);
+        op.block = 128;
+        op.grid = static_cast<std::uint32_t>(std::clamp<std::int64_t>(bytes / 2048, 1, 1 << 20));
+    }
+    op.layer = static_cast<std::int16_t>(layer);
+    op.piece = piece;
+    if (piece == Piece::device_copy) return op;
+    Name& name = pieces_[static_cast<std::size_t>(piece)];
+    if (name == Name::none) name = names.intern(kernel_names.piece(piece));
+    op.device_name = name;
+    if (piece != Piece::clear_workspace) set_launch(op);
     return op;
 }
 

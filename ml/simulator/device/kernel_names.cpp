@@ -19,12 +19,26 @@ bool KernelNames::compiled() const {
     return (deployment_.engine == Engine::vllm_v1_offline || deployment_.engine == Engine::vllm_v1_online) && deployment_.graphs != GraphMode::none;
 }
 
+bool KernelNames::older_cublas() const {
+    return deployment_.engine == Engine::fsdp || deployment_.engine == Engine::vllm_v0 || (compiled() && deployment_.graphs == GraphMode::piecewise);
+}
+
 std::string KernelNames::product(Role role, std::int64_t rows) const {
     if (rows == 1) {
         return "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float, false, true, "
                "true, false, 7, false, cublasGemvParamsEx<int, cublasGemvTensorStridedBatched<__nv_bfloat16 const>>>(float)";
     }
     const bool wide = role == Role::gate_up_gemm || role == Role::lm_head;
+    if (hopper_ && older_cublas()) {
+        if (rows <= 64 && role == Role::qkv_gemm) {
+            return "void cutlass::Kernel2<cutlass_80_tensorop_s16816gemm_bf16_128x64_64x6_tn_align8>(cutlass_80_tensorop_s16816gemm_bf16_128x64_64x6_tn_align8::Params)";
+        }
+        if (rows <= 64 && role == Role::o_gemm) {
+            return "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x4_tn_align8>(cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x4_tn_align8::Params)";
+        }
+        const std::string_view tile = rows > 64 ? "128x128x64" : role == Role::lm_head ? "64x256x64" : "64x128x64";
+        return fmt::format("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize{}_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas", tile);
+    }
     if (hopper_) {
         if (rows <= 64) return wide ? "nvjet_tst_64x8_64x16_4x1_v_bz_TNT" : "nvjet_tst_64x8_64x16_1x1_h_bz_TNT";
         if (rows <= 256) return wide ? "nvjet_tst_128x64_64x8_2x1_v_bz_TNT" : "nvjet_tst_64x64_64x13_2x1_h_bz_TNN";
@@ -36,6 +50,12 @@ std::string KernelNames::product(Role role, std::int64_t rows) const {
 }
 
 std::string KernelNames::attention(std::int64_t rows, bool prefill) const {
+    if (deployment_.engine == Engine::fsdp) {
+        return fmt::format("void pytorch_flash::{0}<pytorch_flash::Flash_fwd_kernel_traits<128, 64, {1}, 4, false, false, cutlass::bfloat16_t, "
+                           "pytorch_flash::Flash_kernel_traits<128, 64, {1}, 4, cutlass::bfloat16_t> >, false, {2}, false, false, true, true, false, "
+                           "false>(pytorch_flash::Flash_fwd_params)",
+                           prefill ? "flash_fwd_kernel" : "flash_fwd_splitkv_kernel", prefill ? 64 : 128, prefill ? "true" : "false");
+    }
     if (deployment_.attention_backend == "triton") return prefill ? "kernel_unified_attention_2d" : "kernel_unified_attention_3d";
     if (deployment_.attention_backend == "flashinfer" || sglang()) {
         return prefill ? "void flashinfer::BatchPrefillWithPagedKVCacheKernel<flashinfer::KernelTraits<(flashinfer::MaskMode)1, 128u, 1u, 2u, 8u, 8u, 4u, 1u>>"
@@ -95,6 +115,11 @@ std::string KernelNames::name(Role role, std::int64_t rows, bool prefill, std::i
         case Role::attention_prepare: return "flash::prepare_varlen_num_blocks_kernel(int, int, int, int const*, int const*, int const*, int const*, int)";
         case Role::attention: return attention(rows, prefill);
         case Role::attention_combine:
+            if (deployment_.attention_backend == "triton") return "reduce_segments";
+            if (deployment_.engine == Engine::fsdp) {
+                return "void pytorch_flash::flash_fwd_splitkv_combine_kernel<pytorch_flash::Flash_fwd_kernel_traits<128, 64, 128, 4, false, false, "
+                       "cutlass::bfloat16_t, pytorch_flash::Flash_kernel_traits<128, 64, 128, 4, cutlass::bfloat16_t> >, 4, 4, true>(pytorch_flash::Flash_fwd_params)";
+            }
             if (sglang() || deployment_.attention_backend == "flashinfer") return "void flashinfer::PersistentVariableLengthMergeStatesKernel<8u, 16u, 8u, 4u, __nv_bfloat16>";
             return hopper_ ? "void cutlass::device_kernel<flash::FlashAttnFwdCombine<cute::tuple<cute::C<8>, cute::C<128>>, 4, 256, 1, false, "
                              "cutlass::bfloat16_t, float, cutlass::arch::Sm90>>"
@@ -114,15 +139,22 @@ std::string KernelNames::name(Role role, std::int64_t rows, bool prefill, std::i
                               : fmt::format("void {}::act_and_mul_kernel<c10::BFloat16, &({}::silu_kernel<c10::BFloat16>(c10::BFloat16 const&)), true>(c10::BFloat16*, "
                                             "c10::BFloat16 const*, int)",
                                             space, space);
-        case Role::moe_topk: return "void vllm::moe::topkGatingSoftmax<4, 128, 4, 16, int>(float const*, bool const*, float*, int, int*, int*, int, int, int)";
+        case Role::moe_topk:
+            if (triton_experts_) return "_topk_forward";
+            return "void vllm::moe::topkGatingSoftmax<4, 128, 4, 16, int>(float const*, bool const*, float*, int, int*, int*, int, int, int)";
         case Role::moe_align: return "void vllm::moe::moe_align_block_size_kernel<int>(int const*, int*, int*, int*, int, int, int, unsigned long, int*)";
         case Role::moe_up:
-        case Role::moe_down: return "fused_moe_kernel";
-        case Role::moe_sum: return "void vllm::moe::moe_sum_kernel<c10::BFloat16, 8>(c10::BFloat16*, c10::BFloat16 const*, int)";
+        case Role::moe_down:
+            if (!triton_experts_) return "fused_moe_kernel";
+            return fmt::format("_matmul_ogs_NNT_bf16xbf16xmxfp4_{}{}", rows <= 64 ? "16x128x256x1" : "128x128x128x1", role == Role::moe_up ? "_swiglu" : "");
+        case Role::moe_sum:
+            if (triton_experts_) return "_finalize_matmul_scatter_bf16";
+            return "void vllm::moe::moe_sum_kernel<c10::BFloat16, 8>(c10::BFloat16*, c10::BFloat16 const*, int)";
         case Role::mamba_conv: return prefill ? "void causal_conv1d_fwd_kernel<Causal_conv1d_fwd_kernel_traits<128, 4, true, c10::BFloat16, c10::BFloat16>>" : "_causal_conv1d_update_kernel";
         case Role::mamba_scan: return "void selective_scan_fwd_kernel<Selective_Scan_fwd_kernel_traits<128, 16, 1, false, true, true, true, true, c10::BFloat16, float>>";
         case Role::mamba_update: return "_selective_scan_update_kernel";
         case Role::embedding:
+            if (compiled()) return deployment_.tp > 1 ? "triton_poi_fused_add_all_reduce_bitwise_and_bitwise_or_embedding_ge_lt_masked_fill_mul_sub_0" : "triton_poi_fused_embedding_0";
             return prefill ? "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, unsigned int, 2, 2, -2, true>"
                            : "void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long, unsigned int, 2, 2, -2>";
         case Role::fill: return "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, std::array<char*, 1ul>>(int, at::native::FillFunctor<int>, std::array<char*, 1ul>)";

@@ -27,8 +27,32 @@ std::vector<Op> input_operations(KernelMaker& make, const StepPlan& plan, const 
     const auto batch = static_cast<std::int64_t>(std::max<std::size_t>(plan.requests.size(), 1));
     const std::int64_t tokens = std::max(plan.tokens, 1);
     const auto copy = [&](Role role, std::int64_t bytes) { ops.push_back(make.copy(role, CopyKind::host_to_device, bytes, place.compute)); };
+    const auto add = [&](Role role, Piece piece, std::int64_t bytes) { ops.push_back(make.piece(role, -1, piece, bytes, place.compute)); };
     if (make.deployment.engine == Engine::fsdp) {
         copy(Role::input_copy, tokens * 8);
+        return ops;
+    }
+    const bool one_graph = make.deployment.graphs == GraphMode::full && plan.context_requests == 0;
+    if (make.kernel_names.sglang()) {
+        if (make.deployment.async_scheduling) add(Role::input_copy, Piece::future_tokens, tokens * 16);
+        copy(Role::input_copy, tokens * 8);  // token ids
+        copy(Role::input_copy, batch * 8);   // sequence lengths
+        if (plan.context_requests > 0) add(Role::fill, Piece::positions, tokens * 8);
+        add(Role::fill, Piece::sum, batch * 8);
+        add(Role::block_table_copy, Piece::device_copy, batch * 8);
+        add(Role::block_table_copy, Piece::scan, batch * 8);
+        add(Role::block_table_copy, Piece::to_long, batch * 12);
+        add(Role::block_table_copy, Piece::kv_indices, 8 * (plan.context_kv + plan.generation_kv));
+        add(Role::slot_mapping, Piece::device_copy, batch * 8);
+        if (plan.context_requests > 0) {
+            for (const Piece piece : {Piece::to_long, Piece::add_long, Piece::scan, Piece::to_long, Piece::sum, Piece::device_copy}) add(Role::slot_mapping, piece, batch * 16);
+        } else {
+            add(Role::slot_mapping, Piece::add_long, batch * 16);
+        }
+        // What a graph reads is copied to where it was captured to read.
+        if (one_graph) {
+            for (const std::int64_t bytes : {tokens * 8, batch * 8, batch * 8, tokens * 8}) add(Role::input_copy, Piece::device_copy, bytes);
+        }
         return ops;
     }
     copy(Role::input_copy, tokens * 4);       // token ids
@@ -36,12 +60,14 @@ std::vector<Op> input_operations(KernelMaker& make, const StepPlan& plan, const 
     copy(Role::input_copy, (batch + 1) * 4);  // query starts
     copy(Role::input_copy, batch * 4);        // sequence lengths
     copy(Role::block_table_copy, batch * 4 * std::max<std::int64_t>(1, (plan.context_kv + plan.generation_kv) / batch / make.deployment.block_size));
-    if (make.kernel_names.sglang()) {
-        ops.push_back(make.kernel(Role::fill, -1, {batch, false}, make.costs.elementwise(1.2, 0), Bound::none, place.compute));
-    } else {
-        ops.push_back(make.kernel(Role::slot_mapping, -1, {tokens, false}, make.costs.elementwise(2.0, tokens * 16), Bound::none, place.compute));
-        copy(Role::input_copy, batch * 8);  // logits indices
-        ops.push_back(make.kernel(Role::fill, -1, {batch, false}, make.costs.elementwise(1.0, 0), Bound::none, place.compute));
+    ops.push_back(make.kernel(Role::slot_mapping, -1, {tokens, false}, make.costs.elementwise(2.0, tokens * 16), Bound::none, place.compute));
+    copy(Role::input_copy, batch * 8);  // logits indices
+    add(Role::input_copy, Piece::to_long, tokens * 12);
+    add(Role::fill, Piece::fill_int, batch * 4);
+    add(Role::fill, Piece::add_int, batch * 8);
+    // The rows that pad a batch to the size of its graph are set to nothing.
+    if (one_graph) {
+        for (const Piece piece : {Piece::fill_int, Piece::fill_long, Piece::fill_int}) add(Role::fill, piece, batch * 8);
     }
     return ops;
 }
@@ -51,6 +77,15 @@ std::vector<Op> logits_kernels(KernelMaker& make, const StepPlan& plan, const Ra
     const std::int64_t rows = logit_rows(plan);
     const int tp = make.deployment.engine == Engine::fsdp ? 1 : std::max(1, place.ranks);
     const std::int64_t vocabulary = make.model.vocabulary / tp;
+    const auto add = [&](Role role, Piece piece, std::int64_t bytes) { ops.push_back(make.piece(role, -1, piece, bytes, place.compute)); };
+    if (make.deployment.engine == Engine::fsdp) {
+        add(Role::lm_head, Piece::clear_workspace, 4096);
+    } else if (make.kernel_names.sglang() && plan.context_requests > 0) {
+        add(Role::gather_last, Piece::scan, 16 * rows);  // where each prompt ends
+        add(Role::gather_last, Piece::add_long, 16 * rows);
+    } else {
+        add(Role::gather_last, Piece::to_long, 12 * rows);
+    }
     ops.push_back(make.kernel(Role::gather_last, -1, {rows, false}, make.costs.elementwise(1.8, rows * make.model.hidden * 4), Bound::memory, place.compute));
     ops.push_back(make.kernel(Role::lm_head, -1, {rows, false}, make.costs.product(rows, make.model.hidden, vocabulary, make.model.dtype_bytes), Bound::memory,
                               place.compute));
@@ -91,6 +126,7 @@ std::vector<Op> sampling_kernels(KernelMaker& make, const StepPlan& plan, const 
     }
     if (count(plan, [](const auto& r) { return r.drafts + r.ghost_drafts > 0; }) > 0) put(Role::verify, 4.0, rows * 64);
     put(Role::argmax, 6.0, logits);
+    ops.push_back(make.piece(Role::argmax, -1, Piece::to_long, 12 * rows, place.compute));  // ids as the engine keeps them
     return ops;
 }
 

@@ -13,7 +13,7 @@ constexpr std::int64_t kLargeMessage = 1 << 20;
 class CollectiveChange final : public Mechanism {
 public:
     CollectiveChange(FaultSettings settings, const Noise& noise)
-        : Mechanism(std::move(settings), noise, {.scope = Scope::all, .structural = settings.info->id == "D3"}) {}
+        : Mechanism(std::move(settings), noise, {.scope = settings.info->id == "D12" ? Scope::rank : Scope::all, .structural = settings.info->id == "D3"}) {}
 
     void begin(FaultReach& reach) override {
         Mechanism::begin(reach);
@@ -32,14 +32,17 @@ public:
                   "NVRM: Xid (PCI:0000:3b:00): 145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x00000004 0x00000000)", LogLayout::kernel);
         }
     }
-    bool change_kernels(StepKernels& kernels, const StepPlan& plan, int /*rank*/, FaultReach& reach) override {
-        if (!active(plan.scheduled)) return false;
+    bool change_kernels(StepKernels& kernels, const StepPlan& plan, int rank, FaultReach& reach) override {
+        if (!active(plan.scheduled) || (one_instance_ && plan.instance != instance())) return false;
         bool changed = false;
         std::uint64_t n = 0;
         for (auto* part : {&kernels.forward, &kernels.logits}) {
             for (Op& op : *part) {
                 if (!is_collective(op)) continue;
-                changed = change(op, plan, ++n, reach) || changed;
+                if (!change(op, plan, ++n, reach)) continue;
+                // All take as long as the link that replays (D12), but it is one rank's.
+                op.suspect = manner_.scope != Scope::rank || befalls(plan.instance, rank);
+                changed = true;
             }
         }
         return changed;
@@ -71,7 +74,6 @@ private:
         } else {
             scale(size());
         }
-        op.suspect = true;
         return true;
     }
     /// A small share of the messages, and one of the first step so that there is one at all.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "ml/simulator/host/host_model.h"
 #include "ml/simulator/logs/log_voice.h"
 #include "ml/simulator/machine/machine.h"
+#include "ml/simulator/serving/request_record.h"
 #include "ml/simulator/serving/step_record.h"
 
 namespace faultline::simulator {
@@ -63,6 +65,9 @@ struct FaultReach {
     std::vector<LogDraft>& logs;  ///< lines to be written at their times
 };
 
+/// What becomes of a KV cache on its way from a prefill to a decode instance.
+enum class TransferEnd : std::uint8_t { arrives, lost, refused };  ///< lost: the prompt is computed again where it is decoded; refused: its request fails
+
 class Fault {
 public:
     /// Chooses what the settings leave open (ranks, size) from the seed.
@@ -79,11 +84,18 @@ public:
     virtual void begin(FaultReach& reach);                                   ///< the machine stands at the start; disturbances known by time
     virtual void before_schedule(SchedulerKnobs& knobs, InstanceIndex instance, TimeNs now, FaultReach& reach);
     virtual bool change_plan(StepPlan& plan, FaultReach& reach);             ///< true: it changed it
+    virtual void before_launch(std::span<const StepPlan> plans);             ///< of instances that take this turn together
     virtual bool change_kernels(StepKernels& kernels, const StepPlan& plan, int rank, FaultReach& reach);
     virtual bool change_program(ThreadProgram& program, const StepPlan& plan, FaultReach& reach);  ///< plan of the step; of arrivals: an idle one
     virtual void after_step(const StepRecord& record, FaultReach& reach);    ///< for the lines that follow
-    [[nodiscard]] virtual double tokenize_factor(const Request& request, TimeNs now) const;
+    [[nodiscard]] virtual double tokenize_factor(const Request& request, TimeNs now);
     [[nodiscard]] virtual TimeNs transfer_time(const Request& request, TimeNs usual, TimeNs now) const;  ///< of its KV cache
+    /// How its transfer from `from` to `to` ends, and the lines about it.
+    [[nodiscard]] virtual TransferEnd transfer_end(const Request& request, TimeNs from, TimeNs to, FaultReach& reach);
+    /// Slots that nobody can have, as the engine's statistics count them.
+    [[nodiscard]] virtual HeldSlots held(InstanceIndex instance, const Scheduler& scheduler, TimeNs now) const;
+    /// Whether a line that the engine writes in normal service too tells of this fault where it is written in a step that this touched.
+    [[nodiscard]] virtual bool told_by(std::string_view line) const;
     /// The run stands still from `now` on: lines of watchdogs. True: it may end `at` (out) with what was written.
     virtual bool stuck(TimeNs now, TimeNs& at, FaultReach& reach);
 
@@ -94,6 +106,7 @@ public:
     [[nodiscard]] virtual std::vector<int> culprit_ranks(const StepRecord& record) const;
     /// The reference explanation by the template at the end of FAULTS.md, with the numbers of this step.
     [[nodiscard]] virtual std::string explain(const StepRecord& record) const;
+    [[nodiscard]] virtual std::string explain(const RequestRecord& record) const;  ///< of one that waited outside of the steps
 
 protected:
     explicit Fault(FaultSettings settings) : settings_(std::move(settings)) {}

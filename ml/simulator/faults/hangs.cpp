@@ -38,14 +38,19 @@ public:
             reach.machine.disturb({.what = Disturbance::What::slow_host, .start = settings_.start, .end = middle(), .factor = size(), .threads = {place(reach).core}});
         }
     }
+    void before_launch(std::span<const StepPlan> plans) override {
+        if (id() != "D10" || skipping_) return;
+        const auto dummy = std::find_if(plans.begin(), plans.end(), [](const StepPlan& p) { return p.kind == StepKind::dummy; });
+        if (dummy != plans.end()) skipping_ = dummy->instance;
+    }
     bool change_program(ThreadProgram& program, const StepPlan& plan, FaultReach& reach) override {
         if (program.part == ProgramPart::idle && active(time_of(program, reach))) idled_ = true;
         if (program.program.step == 0 || !active(time_of(program, reach)) || (done_ != 0 && done_ != program.program.step)) return false;
         if (id() == "A8" && time_of(program, reach) < middle()) return false;
         if (stop_of(id()) == Stop::engine) return stop_engine(program, plan, reach);
+        if (stop_of(id()) == Stop::dummy) return skip_dummy(program, reach);
         if (program.part != ProgramPart::worker) return false;
         if (id() == "A3" && plan.context_tokens == 0 && done_ == 0) return false;
-        if (stop_of(id()) == Stop::dummy) return skip_dummy(program, plan);
         if (!befalls(program.instance, rank_of(program, reach))) return false;
         ProgramEdit edit(program.program, reach.names);
         switch (stop_of(id())) {
@@ -57,6 +62,10 @@ public:
         }
     }
     bool stuck(TimeNs now, TimeNs& at, FaultReach& reach) override;
+    [[nodiscard]] std::vector<int> culprit_ranks(const StepRecord& record) const override {
+        // Ranks are numbered within their instance: those that run nothing, whosever step it is.
+        return id() == "D10" && skipping_ ? record.ranks : Mechanism::culprit_ranks(record);
+    }
 
 private:
     [[nodiscard]] TimeNs middle() const { return settings_.start + (settings_.end - settings_.start) / 2; }
@@ -156,14 +165,41 @@ private:
         }
         return false;
     }
-    bool skip_dummy(ThreadProgram& program, const StepPlan& plan) {
-        if (plan.kind != StepKind::dummy) return false;
-        program.program.ops.clear();
-        done_ = plan.step;
+    /// One instance rests and launches nothing, not even its dummy step; the busy ones never get out of their first exchange of tokens.
+    bool skip_dummy(ThreadProgram& program, const FaultReach& reach) {
+        if (!skipping_ || program.program.step == 0) return false;
+        if (program.part != ProgramPart::worker) return false;
+        if (program.instance == *skipping_) {
+            program.program.ops.clear();
+            return true;
+        }
+        ProgramEdit edit(program.program, reach.names);
+        const auto dispatch = edit.work_of({Role::expert_dispatch});
+        if (!dispatch) return false;
+        edit.at(*dispatch).suspect = true;
+        // Neither it nor a graph that holds it is ever seen to end: the last work before it, its launch, and the forward stand for it.
+        bool before = false;
+        for (std::size_t i = *dispatch; i > 0; --i) {
+            Op& op = edit.at(i - 1);
+            if (is_device_work(op) && !before) op.suspect = before = true;
+            if (edit.at(*dispatch).kind == OpKind::node && op.kind == OpKind::graph_launch) {
+                op.suspect = true;
+                break;
+            }
+        }
+        if (const auto range = edit.range_of({Role::model_forward, Role::step})) edit.mark_range(*range);
         return true;
+    }
+    [[nodiscard]] std::string culprit_words(const StepRecord& record) const override {
+        if (id() != "D10" || !skipping_) return {};
+        const int instance = static_cast<int>(*skipping_);
+        if (record.plan.instance == *skipping_) return fmt::format("the ranks of DP{} show no kernels of this step and", instance);
+        return fmt::format("the ranks of DP{} have no kernels at all, and rank {} of DP{} shows", instance, record.ranks.empty() ? 0 : record.ranks.front(),
+                           static_cast<int>(record.plan.instance));
     }
 
     bool idled_ = false;
+    std::optional<InstanceIndex> skipping_;  ///< the one that launches no dummy step (D10)
     StepNumber done_ = 0;  ///< the step that does not end; all ranks of it are changed
 };
 
@@ -216,6 +252,11 @@ bool Hang::stuck(TimeNs now, TimeNs& at, FaultReach& reach) {
     const bool silent = id() == "D14" || id() == "B9" || id() == "A3" || id() == "A8" || id() == "E16";
     if (!silent && sglang()) {
         last = std::max(last, 302 * kSecond);
+        if (id() == "E14") {
+            const std::int64_t total = reach.device.kv_blocks() * std::max(reach.options.deployment.block_size, 1), available = std::min<std::int64_t>(256, total / 2);
+            engine(kSecond / 5, LogLevel::error, "scheduler_runtime_checker_mixin.py", 214,
+                   fmt::format("[full] total={}, available={}, evictable={}, protected=0", total, available, total - available));
+        }
         write(reach, now + 300 * kSecond, core, LogLevel::error, "", 0, "Scheduler watchdog timeout (self.watchdog_timeout=300, self.soft=False)");
     } else if (!silent && engine_ != Engine::fsdp) {
         last = std::max(last, 65 * kSecond);

@@ -1,4 +1,4 @@
-// Kernels of another build, configuration or backend, slower in every call: attention (B1, B12), its combination (B10), experts (B8).
+// Kernels of another build or configuration, slower in every call: attention (B1), its combination (B10), experts (B8).
 #include "ml/simulator/faults/mechanism.h"
 
 namespace faultline::simulator {
@@ -48,7 +48,7 @@ private:
 
 std::unique_ptr<Fault> make_kernel_changes(const FaultSettings& settings, const Noise& noise) {
     const std::string_view id = settings.info->id;
-    if (id == "B1" || id == "B8" || id == "B10" || id == "B12") return std::make_unique<KernelChange>(settings, noise);
+    if (id == "B1" || id == "B8" || id == "B10") return std::make_unique<KernelChange>(settings, noise);
     return nullptr;
 }
 

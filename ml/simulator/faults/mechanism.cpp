@@ -14,12 +14,14 @@ std::uint64_t salt_of(std::string_view id) {
     return h;
 }
 
+constexpr TimeNs kLeastTold = 10'000;  ///< a gap below this is none to speak of
+
 double ms(TimeNs time) { return static_cast<double>(time) / 1e6; }
 
 /// The operator that stands for the others: the longest that is not a wait.
-const SuspectOperator* chief(const StepRecord& record) {
+const SuspectOperator* chief(const std::vector<SuspectOperator>& suspects) {
     const SuspectOperator* best = nullptr;
-    for (const SuspectOperator& s : record.suspects) {
+    for (const SuspectOperator& s : suspects) {
         if (best == nullptr || s.duration > best->duration) best = &s;
     }
     return best;
@@ -139,6 +141,7 @@ std::vector<int> Mechanism::culprit_ranks(const StepRecord& record) const {
 }
 
 std::string Mechanism::other_line(const StepRecord&) const { return {}; }
+std::string Mechanism::culprit_words(const StepRecord&) const { return {}; }
 
 std::string Mechanism::explain(const StepRecord& record) const {
     const StepPlan& plan = record.plan;
@@ -156,20 +159,22 @@ std::string Mechanism::explain(const StepRecord& record) const {
     } else {
         against = "with no comparable step before it";
     }
-    std::string text = fmt::format("{} took {:.2f} ms {} for the same {}/{} tokens; ", step, ms(took), against, plan.context_tokens, plan.generation_tokens);
+    const std::string length = record.stuck > 0 ? fmt::format("had not ended after {:.1f} s, when the capture did,", ms(record.stuck) / 1000) : fmt::format("took {:.2f} ms", ms(took));
+    std::string text = fmt::format("{} {} {} for the same {}/{} tokens; ", step, length, against, plan.context_tokens, plan.generation_tokens);
 
     const std::vector<int> culprits = culprit_ranks(record);
     std::string who = "all ranks show";
-    if (manner_.scope == Scope::front_end) who = "the API server shows";
+    if (std::string own = culprit_words(record); !own.empty()) who = std::move(own);
+    else if (manner_.scope == Scope::front_end) who = "the API server shows";
     else if (!culprits.empty()) who = fmt::format("rank {} shows", culprits.front());
     else if (manner_.scope == Scope::core) who = "the engine's main loop shows";
     else if (record.ranks.size() == 1) who = fmt::format("rank {} shows", record.ranks.front());
-    const SuspectOperator* s = chief(record);
+    const SuspectOperator* s = chief(record.suspects);
     const TimeNs expected = record.rehearsed != kNull ? record.rehearsed : record.usual;
-    const TimeNs lost = expected != kNull ? std::max<TimeNs>(took - expected, 0) : took;
+    const TimeNs lost = record.stuck > 0 ? record.stuck : expected != kNull ? std::max<TimeNs>(took - expected, 0) : took;
     if (s == nullptr) {
         text += fmt::format("{} a gap of {:.2f} ms before the step's first operator", who, ms(lost));
-    } else if (manner_.gap) {
+    } else if (manner_.gap && lost >= kLeastTold) {
         text += fmt::format("{} a gap of {:.2f} ms at {}", who, ms(lost), s->name);
     } else {
         text += fmt::format("{} an operator of {:.3f} ms at {}", who, ms(s->duration), s->name);
@@ -184,6 +189,25 @@ std::string Mechanism::explain(const StepRecord& record) const {
     } else {
         text += "; " + (other.empty() ? std::string("no log line names it") : other);
     }
+    return text + fmt::format("; ruled out: {}.", settings_.info->ruled_out);
+}
+
+std::string Mechanism::explain(const RequestRecord& record) const {
+    const bool transfer = record.where == Waiting::transfer;
+    const std::string waited = record.waited == kNull ? std::string("an unknown time") : fmt::format("{:.2f} ms", ms(record.waited));
+    std::string text = fmt::format("Request {} waited {} {} ", record.id, waited, transfer ? "between its prefill and its first decode step" : "before the scheduler had it");
+    text += record.usual != kNull ? fmt::format("against P99 {:.2f} ms of the requests before it; ", ms(record.usual)) : "with too few requests before it to compare; ";
+    const SuspectOperator* s = chief(record.suspects);
+    if (transfer) {
+        text += s == nullptr ? fmt::format("its KV cache shows a gap of {}", waited) : fmt::format("its KV cache shows a gap of {} after {} in {}", waited, s->name, s->process_name);
+        if (record.end == RequestEnd::failed) text += ", and the request failed";
+    } else if (s == nullptr) {
+        text += "the API server shows a gap before the request was handed over";
+    } else {
+        text += fmt::format("the API server shows an operator of {:.2f} ms at {}", ms(s->duration), s->name);
+        if (record.suspects.size() > 1) text += fmt::format(" (one of {} that held it)", record.suspects.size());
+    }
+    text += record.logs.empty() ? std::string("; no log line names it") : fmt::format("; the log says: {}", record.logs.front().substr(0, record.logs.front().find('\n')));
     return text + fmt::format("; ruled out: {}.", settings_.info->ruled_out);
 }
 

@@ -27,6 +27,7 @@ public:
     [[nodiscard]] bool structural() const override { return manner_.structural; }
     [[nodiscard]] std::vector<int> culprit_ranks(const StepRecord& record) const override;
     [[nodiscard]] std::string explain(const StepRecord& record) const override;
+    [[nodiscard]] std::string explain(const RequestRecord& record) const override;
 
 protected:
     Mechanism(FaultSettings settings, const Noise& noise, Manner manner);
@@ -75,6 +76,9 @@ protected:
     /// What else names it in the logs although this fault does not write it; empty: nothing.
     [[nodiscard]] virtual std::string other_line(const StepRecord& record) const;
 
+    /// Who shows it, where the scope does not say so: "rank 1 shows"; empty: it does.
+    [[nodiscard]] virtual std::string culprit_words(const StepRecord& record) const;
+
     Noise noise_;
     Manner manner_;
     std::uint64_t salt_ = 0;
@@ -90,6 +94,7 @@ std::unique_ptr<Fault> make_host_slowdowns(const FaultSettings&, const Noise&);
 std::unique_ptr<Fault> make_host_code(const FaultSettings&, const Noise&);
 std::unique_ptr<Fault> make_api_inserts(const FaultSettings&, const Noise&);
 std::unique_ptr<Fault> make_kernel_changes(const FaultSettings&, const Noise&);
+std::unique_ptr<Fault> make_attention_fallback(const FaultSettings&, const Noise&);
 std::unique_ptr<Fault> make_graph_changes(const FaultSettings&, const Noise&);
 std::unique_ptr<Fault> make_device_slowdowns(const FaultSettings&, const Noise&);
 std::unique_ptr<Fault> make_collective_changes(const FaultSettings&, const Noise&);

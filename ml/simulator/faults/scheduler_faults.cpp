@@ -2,6 +2,8 @@
 // oversized chunks (E4), loops without tokens (E5, E6, E7, E11), and an overlap that is lost (E12).
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "ml/simulator/faults/mechanism.h"
 
 namespace faultline::simulator {
@@ -18,11 +20,11 @@ public:
         if (!active(now) || (one_instance_ && instance != this->instance())) return;
         const double passed = static_cast<double>(now - settings_.start) / static_cast<double>(std::max<TimeNs>(settings_.end - settings_.start, 1));
         if (id() == "A1" || id() == "A2") {
-            // Over half of the pool is gone: what runs outgrows the rest, again and again.
-            knobs.withheld_blocks = reach.device.kv_blocks() * 11 / 20;
+            // Two thirds of the pool are gone: what runs outgrows the rest, again and again.
+            knobs.withheld_blocks = reach.device.kv_blocks() * 13 / 20;
         } else if (id() == "A10") {
             knobs.max_running = std::max(1, static_cast<int>(size() + (1 - passed) * 2 * size()));
-            acting_ = true;
+            leaked_ = std::max(0, reach.options.deployment.max_num_seqs - knobs.max_running);
         } else if (id() == "E1") {
             knobs.misroute_one_token_prefill = now >= rest_;
         } else if (id() == "E2") {
@@ -31,14 +33,27 @@ public:
             knobs.chunk_tokens = static_cast<int>(size());
         } else if (id() == "E5" || id() == "E11") {
             knobs.run = knobs.admit = false;
-            log_silence(now, reach);
         } else if (id() == "E6") {
             knobs.admit = false;
-            acting_ = true;
+            slots_ = reach.options.deployment.max_num_seqs;
         } else if (id() == "E7") {
             knobs.admit = false;
-            acting_ = true;
         }
+    }
+    [[nodiscard]] HeldSlots held(InstanceIndex instance, const Scheduler& scheduler, TimeNs now) const override {
+        if (!active(now) || (one_instance_ && instance != this->instance())) return {};
+        HeldSlots held;
+        // Deferred and running requests together fill the batch; what leaks are slots of transfers that nobody gives back.
+        if (id() == "E6") held.deferred = std::clamp(slots_ - scheduler.running(), 0, scheduler.waiting());
+        if (id() == "A10") held.transferring = leaked_;
+        held.stalled = (id() == "E5" || id() == "E11") && scheduler.has_work();
+        return held;
+    }
+    [[nodiscard]] bool told_by(std::string_view line) const override {
+        if (id() == "A2") return line.starts_with("KV cache pool is full");
+        if (id() == "A1") return line.find("is preempted by PreemptionMode.RECOMPUTE") != std::string_view::npos || line.find("Preemptions: ") != std::string_view::npos;
+        if (id() == "A10") return line.find("#transfer-req: ") != std::string_view::npos;
+        return false;
     }
     bool change_plan(StepPlan& plan, FaultReach&) override {
         if (!active(plan.scheduled) || (one_instance_ && plan.instance != instance())) return false;
@@ -56,6 +71,7 @@ public:
         return false;
     }
     bool change_program(ThreadProgram& program, const StepPlan& plan, FaultReach& reach) override {
+        if (program.part == ProgramPart::idle) check_idle(program, reach);
         if (!active(time_of(program, reach)) || program.program.step == 0) return false;
         ProgramEdit edit(program.program, reach.names);
         if (program.part == ProgramPart::begin_core && on_core(program, reach)) {
@@ -91,6 +107,15 @@ public:
     }
 
 private:
+    /// SGLang counts its pool when it rests, and finds what is missing (FAULTS A10).
+    void check_idle(const ThreadProgram& program, FaultReach& reach) {
+        if (id() != "A10" || !sglang() || told_ || leaked_ == 0 || program.instance != instance() || !active(time_of(program, reach))) return;
+        told_ = true;
+        const int block = std::max(reach.options.deployment.block_size, 1);
+        const std::int64_t total = reach.device.kv_blocks() * block, missing = std::min<std::int64_t>(static_cast<std::int64_t>(leaked_) * block, total);
+        write(reach, time_of(program, reach), core_process(reach), LogLevel::error, "scheduler_runtime_checker_mixin.py", 187,
+              fmt::format("ValueError: pool memory leak detected! [full] total={}, available={}, evictable=0, protected=0", total, total - missing));
+    }
     bool mark_work(ProgramEdit& edit, const StepPlan& plan) const {
         if (std::none_of(plan.requests.begin(), plan.requests.end(), [](const auto& r) { return r.decode_route; })) return false;
         bool changed = false;
@@ -99,16 +124,9 @@ private:
         }
         return changed;
     }
-    void log_silence(TimeNs now, FaultReach& reach) {
-        if (acting_ || now < settings_.start + 10'000'000'000) return;
-        acting_ = true;
-        write(reach, now, core_process(reach), LogLevel::info, "loggers.py", 127,
-              "Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s, Running: 0 reqs, Waiting: 5 reqs, GPU KV cache usage: 0.0%, "
-              "Prefix cache hit rate: 0.0%");
-    }
-
     TimeNs rest_ = 0;
-    bool acting_ = false;
+    int slots_ = 0, leaked_ = 0;
+    bool told_ = false;
 };
 
 }  // namespace

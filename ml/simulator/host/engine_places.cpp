@@ -1,4 +1,6 @@
 // Processes, threads, devices and clocks of every engine (ENGINES §1).
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ml/simulator/host/engine_host.h"
@@ -9,7 +11,7 @@ namespace {
 constexpr TimeNs kDay = 86'400'000'000'000;
 /// NTP keeps nodes of a cluster within a few hundred microseconds; crystals drift by up to 20 ppm between corrections.
 constexpr double kClockSpreadNs = 180'000;
-constexpr double kDriftPpb = 6'000;
+constexpr double kDriftPpb = 6'000, kMostDriftPpb = 20'000;
 
 bool is_v1(Engine engine) { return engine == Engine::vllm_v1_offline || engine == Engine::vllm_v1_online; }
 
@@ -21,7 +23,7 @@ NodeIndex EngineHost::add_node(TimeNs start) {
     node.host = fmt::format("gpu-node-{:02}", 1 + noise_.below(40, Draw::process_ids, 7) + index);
     node.clock.origin = start;
     node.clock.offset = static_cast<TimeNs>(kClockSpreadNs * noise_.normal(Draw::clock, index, 0));
-    node.clock.drift_ppb = static_cast<std::int64_t>(kDriftPpb * noise_.normal(Draw::clock, index, 1));
+    node.clock.drift_ppb = static_cast<std::int64_t>(std::clamp(kDriftPpb * noise_.normal(Draw::clock, index, 1), -kMostDriftPpb, kMostDriftPpb));
     node.boot = start - static_cast<TimeNs>(static_cast<double>(kDay) * (3 + 60 * noise_.uniform(Draw::clock, index, 2)));
     topology_.nodes.push_back(node);
     return static_cast<NodeIndex>(index);
@@ -73,7 +75,7 @@ void EngineHost::build_places(TimeNs start) {
         places_.api = add_thread(add_process(first, ProcessRole::api_server, "sglang::http_server"), "MainThread");
         places_.detokenizer = add_thread(add_process(first, ProcessRole::detokenizer, "sglang::detokenizer"), "MainThread");
     } else if (d.engine == Engine::vllm_v1_offline) {
-        add_thread(add_process(first, ProcessRole::client, "python"), "MainThread");
+        places_.client = add_thread(add_process(first, ProcessRole::client, "python"), "MainThread");
     }
     if (d.dp > 1) add_thread(add_process(first, ProcessRole::controller, d.engine == Engine::sglang ? "sglang::data_parallel_controller" : "VLLM::DPCoordinator"), "MainThread");
     if (d.prefill_decode) {
@@ -98,6 +100,7 @@ void EngineHost::build_instance(int index, InstanceDuty duty) {
         const ProcessIndex core = add_process(node_of(0), ProcessRole::engine_core, "VLLM::EngineCore" + dp, -1, dp_rank, instance);
         place.core = add_thread(core, "MainThread");
         place.background.push_back(add_thread(core, "process_output_sockets"));
+        add_thread(core, "process_input_sockets");
     }
     for (int rank = 0; rank < d.tp; ++rank) {
         ProcessRole role = ProcessRole::worker;
@@ -123,8 +126,12 @@ void EngineHost::build_instance(int index, InstanceDuty duty) {
         const ProcessIndex process = add_process(node, role, std::move(title), rank, dp_rank, instance);
         place.workers.push_back(add_thread(process, "MainThread"));
         if (rank == 0 && !separate) place.core = place.workers.front();
+        if (separate) add_thread(process, "DeathPipeMonitor");
         if (asynchronous()) place.output_threads.push_back(add_thread(process, "WorkerAsyncOutputCopy"));
         if (rank == 0) place.background.push_back(add_thread(process, d.engine == Engine::fsdp ? "pt_nccl_watchdg" : "OtelBatchSpanRecordProcessor"));
+        if (rank == 0 && duty == InstanceDuty::decode_only) {
+            place.transfer = add_thread(process, d.engine == Engine::sglang ? "Thread-7 (decode_thread)" : "Thread-4 (_async_loop)");
+        }
         place.ranks.push_back(add_device(node, process, rank, d.tp));
     }
     places_.instances.push_back(std::move(place));

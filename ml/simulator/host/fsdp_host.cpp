@@ -72,10 +72,12 @@ StepPrograms FsdpHost::begin(const StepPlan& plan, const std::vector<StepKernels
     if (plan.kind == StepKind::idle) return step;
     for (std::size_t r = 0; r < place.workers.size(); ++r) {
         ProgramWriter w(kit_, &machine, plan.step);
+        w.push_base(BaseFrames::core);
         w.push(Role::schedule);
         w.work(Role::schedule, 60'000 + 500 * static_cast<TimeNs>(plan.requests.size()));  // generate(): masks, cache positions
         w.pop(Role::schedule);
         w.push_text(Role::step, step.text);
+        write_requests(w, plan, static_cast<int>(r));
         w.push(Role::prepare_inputs);
         w.work(Role::prepare_inputs, 40'000);
         w.operations(kernels[r].inputs);
@@ -89,6 +91,7 @@ StepPrograms FsdpHost::begin(const StepPlan& plan, const std::vector<StepKernels
         const std::uint32_t copied = machine.new_signal();
         write_sampling(w, plan, kernels[r], place.ranks[r], copied, true);
         w.pop_one(Role::step);
+        w.pop_base(BaseFrames::core);
         if (r == 0) w.set(step.done, 0);
         step.programs.push_back(thread_program(place.workers[r], ProgramPart::worker, plan.instance, static_cast<int>(r), w.take()));
     }

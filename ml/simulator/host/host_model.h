@@ -28,12 +28,14 @@ struct InstancePlaces {
     std::vector<ThreadIndex> workers;          ///< that launch, by rank; workers[0] == core where they are in one process
     std::vector<ThreadIndex> output_threads;   ///< WorkerAsyncOutputCopy by rank; empty without asynchronous scheduling
     std::vector<ThreadIndex> background;       ///< exporter, grammar pool, watchdog: threads that do little
+    ThreadIndex transfer = ThreadIndex::none;  ///< asks prefill instances for KV caches; of decode instances alone
     std::vector<RankPlace> ranks;
 };
 
 struct Places {
     ThreadIndex api = ThreadIndex::none;          ///< event loop of the API server; none: offline and FSDP
     ThreadIndex detokenizer = ThreadIndex::none;  ///< SGLang
+    ThreadIndex client = ThreadIndex::none;       ///< that gave an offline batch and takes its texts
     std::vector<InstancePlaces> instances;
 };
 
@@ -80,6 +82,9 @@ public:
     [[nodiscard]] virtual ThreadProgram arrival(const Request& request, std::uint32_t arrived, Machine& machine, double tokenize_factor) = 0;
     /// Tokens of a step go back to the clients at `time`: detokenising and SSE for `tokens` of `requests`; `sent` is set when the last has gone out.
     [[nodiscard]] virtual std::vector<ThreadProgram> deliver(int requests, int tokens, TimeNs time, std::uint32_t sent, Machine& machine) = 0;
+
+    /// The KV cache of a request is asked for by the instance that decodes it, at `time`; without a thread where there is none that does so.
+    [[nodiscard]] virtual ThreadProgram take_over(const Request& request, TimeNs time) = 0;
 
     /// Start of all processes: load, profile run, compile, graph capture.
     [[nodiscard]] virtual std::vector<ThreadProgram> start_up(Machine& machine) = 0;

@@ -1,14 +1,13 @@
 #include "ml/simulator/host/program_writer.h"
 
 #include <algorithm>
-
-#include <fmt/format.h>
+#include <utility>
 
 namespace faultline::simulator {
 namespace {
 
 /// Python and the dispatcher around an operator (ENGINES §4.5: launch-bound steps cost 10 to 35 us a kernel).
-constexpr TimeNs kPythonOfAnOperator = 5'200, kDispatch = 1'700;
+constexpr TimeNs kPythonOfAnOperator = 5'200, kDispatch = 1'700, kView = 700, kSecondKernel = 900;
 
 Op op_of(OpKind kind, Role role, TimeNs cost = 0) {
     Op op;
@@ -97,89 +96,90 @@ void ProgramWriter::operation(const Op& op) {
     program_.add(own);
 }
 
+void ProgramWriter::close_path(std::size_t keep) {
+    for (; open_.size() > keep; open_.pop_back()) pop_one(Role::none);
+}
+
+void ProgramWriter::open_path(const LaunchPath& path, Role role, bool joins) {
+    const std::size_t most = joins ? path.entries.size() : std::min(path.shared, path.entries.size());
+    std::size_t common = 0;
+    while (common < most && common < open_.size() && open_[common] == path.entries[common]) ++common;
+    close_path(common);
+    if (common == path.entries.size() && common > 0) return work(role, kSecondKernel);
+    bool viewed = false, thought = false;
+    for (std::size_t i = common; i < path.entries.size(); ++i) {
+        const LaunchPath::Entry& entry = path.entries[i];
+        if (entry.kind == EventKind::op && !std::exchange(thought, true)) work(role, kPythonOfAnOperator);
+        Op op = op_of(OpKind::push, role);
+        op.event = entry.kind;
+        op.name = entry.name;
+        program_.add(op);
+        open_.push_back(entry);
+        if (entry.kind != EventKind::op || i < path.shared || std::exchange(viewed, true)) continue;
+        work(role, kDispatch);
+        for (const std::vector<Name>& chain : path.views) {
+            for (const Name name : chain) {
+                op.name = name;
+                program_.add(op);
+            }
+            work(role, kView);
+            close(role, static_cast<int>(chain.size()));
+        }
+    }
+    if (!thought) work(role, kPythonOfAnOperator);
+}
+
+void ProgramWriter::questions(const LaunchPath& path) {
+    for (const Name name : path.questions) {
+        Op op = op_of(OpKind::call, Role::query, kit_.names.text(name).ends_with("Version") ? 150 : 500);
+        op.event = EventKind::runtime_call;
+        op.name = name;
+        program_.add(op);
+    }
+}
+
+void ProgramWriter::launch(const Op& op) {
+    const LaunchPath& path = kit_.paths.of(op, false);
+    open_path(path, op.role, before_ && LaunchPaths::joins(op, *before_));
+    questions(path);
+    operation(op);
+    before_ = op;
+}
+
+void ProgramWriter::graph(const std::vector<Op>& ops, std::size_t& i) {
+    const LaunchPath& path = kit_.paths.of(ops[std::min(i + 1, ops.size() - 1)], true);
+    open_path(path, Role::graph, false);
+    push(Role::graph);
+    work(Role::graph, 9'000);
+    questions(path);
+    program_.add(ops[i]);
+    while (i + 1 < ops.size() && ops[i + 1].kind == OpKind::node) program_.add(ops[++i]);
+    pop(Role::graph);
+    before_.reset();
+}
+
 void ProgramWriter::operations(const std::vector<Op>& ops) {
-    const bool operators = kit_.options.recording.operators;
     for (std::size_t i = 0; i < ops.size(); ++i) {
-        const Op& op = ops[i];
-        if (op.kind == OpKind::graph_launch) {
-            push(Role::graph);
-            work(Role::graph, 9'000);
-            questions(Role::graph);
-            program_.add(op);
-            while (i + 1 < ops.size() && ops[i + 1].kind == OpKind::node) program_.add(ops[++i]);
-            pop(Role::graph);
-            continue;
+        if (ops[i].kind == OpKind::graph_launch) {
+            graph(ops, i);
+        } else if (ops[i].kind == OpKind::launch) {
+            launch(ops[i]);
+        } else {
+            close_path(0);
+            operation(ops[i]);
         }
-        const SpanWords::Operators around = kit_.words.operators(op.role);
-        const bool launches = op.kind == OpKind::launch;
-        const int frames = launches ? open_module(op) : 0;
-        if (launches) {
-            work(op.role, kPythonOfAnOperator);
-            questions(op.role);
-        }
-        if (!launches || !operators || around.outer.empty()) {
-            operation(op);
-            close(op.role, frames);
-            continue;
-        }
-        push_named(op.role, EventKind::op, around.outer);
-        work(op.role, kDispatch);
-        views(op.role);
-        if (!around.inner.empty()) push_named(op.role, EventKind::op, around.inner);
-        // Collectives of torch: the process group's own range lies innermost.
-        const bool of_torch = op.role == Role::all_gather;
-        if (of_torch) push_named(op.role, EventKind::op, "nccl:_all_gather_base");
-        operation(op);
-        if (of_torch) pop_one(op.role);
-        if (!around.inner.empty()) pop_one(op.role);
-        pop_one(op.role);
-        close(op.role, frames);
     }
+    close_path(0);
+    before_.reset();
 }
 
-void ProgramWriter::views(Role role) {
-    constexpr TimeNs kView = 700;
-    for (std::string_view chain : SpanWords::views(role)) {
-        int opened = 0;
-        while (!chain.empty()) {
-            const std::size_t end = std::min(chain.find('>'), chain.size());
-            push_named(role, EventKind::op, chain.substr(0, end));
-            ++opened;
-            chain.remove_prefix(std::min(end + 1, chain.size()));
-        }
-        work(role, kView);
-        close(role, opened);
-    }
-}
-
-void ProgramWriter::questions(Role role) {
-    for (const std::string_view name : kit_.words.questions(role)) call(Role::query, name, name.ends_with("Version") ? 150 : 500);
-}
-
-void ProgramWriter::push_base() {
+void ProgramWriter::push_base(BaseFrames which) {
     if (!kit_.options.recording.python) return;
-    for (const std::string_view frame : kit_.words.base_frames()) push_named(Role::none, EventKind::python, frame);
+    for (const std::string_view frame : kit_.words.base_frames(which)) push_named(Role::none, EventKind::python, frame);
 }
 
-void ProgramWriter::pop_base() {
-    if (kit_.options.recording.python) close(Role::none, static_cast<int>(kit_.words.base_frames().size()));
-}
-
-int ProgramWriter::open_module(const Op& op) {
-    if (!kit_.options.recording.python || op.layer < 0) return 0;
-    const SpanWords::Module module = SpanWords::module(op.role);
-    if (module.function.empty()) return 0;
-    int frames = 0;
-    const auto open = [&](std::string_view name) {
-        push_named(op.role, EventKind::python, name);
-        ++frames;
-    };
-    if (!module.name.empty()) {
-        open(fmt::format("nn.Module: {}_{}", module.name, op.layer));
-        open("torch/nn/modules/module.py(1779): _call_impl");
-    }
-    open(module.function);
-    return frames;
+void ProgramWriter::pop_base(BaseFrames which) {
+    if (kit_.options.recording.python) close(Role::none, static_cast<int>(kit_.words.base_frames(which).size()));
 }
 
 }  // namespace faultline::simulator

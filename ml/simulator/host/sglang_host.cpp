@@ -33,6 +33,7 @@ StepPrograms SglangHost::begin(const StepPlan& plan, const std::vector<StepKerne
     const std::uint32_t requests = machine.new_signal();
     for (std::size_t r = 0; r < place.workers.size(); ++r) {
         ProgramWriter w(kit_, &machine, plan.step);
+        w.push_base(BaseFrames::core);
         w.push(Role::step);
         if (r == 0) {
             w.push(Role::add_request);
@@ -51,20 +52,14 @@ StepPrograms SglangHost::begin(const StepPlan& plan, const std::vector<StepKerne
         }
         step.programs.push_back(program(plan, r, ProgramPart::begin_core, w.take()));
         ProgramWriter run(kit_, &machine, plan.step);
-        run.push_base();
         run.push(Role::rpc);
         run.push_text(Role::step, step.text);
-        if (words_.semantic() && options_.recording.request_ids && r == 0) {
-            run.push_text(Role::update_states, SpanWords::requests(plan, ids_of(plan)));
-            run.work(Role::update_states, 600);
-            run.pop_one(Role::update_states);
-        }
+        write_requests(run, plan, static_cast<int>(r));
         copies.push_back(machine.new_signal());
         write_forward(run, plan, kernels[r]);
         write_sampling(run, plan, kernels[r], place.ranks[r], copies.back(), !asynchronous());
         run.pop_one(Role::step);
         run.pop(Role::rpc);
-        run.pop_base();
         if (r == 0 && !asynchronous()) run.set(step.done, 0);
         step.programs.push_back(program(plan, r, ProgramPart::worker, run.take()));
         if (r == 0 && asynchronous()) {
@@ -106,6 +101,7 @@ std::vector<ThreadProgram> SglangHost::end_turn(InstanceIndex instance) {
     for (std::size_t r = 0; r < at(instance).workers.size(); ++r) {
         ProgramWriter w(kit_, nullptr, 0);
         w.pop(Role::step);
+        w.pop_base(BaseFrames::core);
         programs.push_back(program(plan, r, ProgramPart::turn_end, w.take()));
     }
     return programs;

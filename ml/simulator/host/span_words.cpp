@@ -23,7 +23,11 @@ constexpr std::array kSemantic{
     Word{Role::bookkeeping, "bookkeeping_sync"}, Word{Role::draft_propose, "draft.propose"}, Word{Role::token_copy, "output.build"},
     Word{Role::event_wait, "async_output_copy"}, Word{Role::kv_transfer, "kv.start_load"}, Word{Role::http, "api.request"},
     Word{Role::tokenize, "api.tokenize"}, Word{Role::detokenize, "api.detokenize"}, Word{Role::warm_up, "worker.warm_up"},
-    Word{Role::compile, "worker.compile"},
+    Word{Role::compile, "worker.compile"}, Word{Role::runner, "runner.execute_model"}, Word{Role::preprocess, "preprocess"},
+    Word{Role::spec_metadata, "spec_metadata"}, Word{Role::dp_coordinate, "dp.coordinate"}, Word{Role::graph_dispatch, "cudagraph.dispatch"},
+    Word{Role::eager, "eager"}, Word{Role::grammar_bitmask, "sched.grammar_bitmask"}, Word{Role::sample_rpc, "exec.sample_tokens_rpc"},
+    Word{Role::connector_meta, "kv_connector.build_meta"}, Word{Role::kv_save, "kv.wait_save"}, Word{Role::kv_finished, "kv.get_finished"},
+    Word{Role::logits_gather, "logits.gather"}, Word{Role::expert_balance, "eplb.step"}, Word{Role::reply, "rpc.reply"},
 };
 
 /// What vLLM writes with its profiling scopes on (ENGINES §3).
@@ -117,6 +121,8 @@ std::string sglang_step(const StepPlan& p, Dialect dialect) {
 
 std::string_view SpanWords::word(Role role) const {
     const Engine engine = options_.deployment.engine;
+    // v0 ended with 0.10, before vLLM wrote anything about its steps.
+    if (engine == Engine::vllm_v0 && options_.recording.dialect != Dialect::semantic) return {};
     switch (options_.recording.dialect) {
         case Dialect::none: return {};
         case Dialect::semantic: return look_up(kSemantic, role);
@@ -135,6 +141,7 @@ Name SpanWords::range(Role role) const { return names_->intern(word(role)); }
 std::string SpanWords::step(const StepPlan& plan) const {
     const Dialect dialect = options_.recording.dialect;
     if (dialect == Dialect::none || plan.kind == StepKind::idle) return {};
+    if (options_.deployment.engine == Engine::vllm_v0 && dialect != Dialect::semantic) return {};
     if (dialect == Dialect::semantic) {
         const std::string_view who = options_.deployment.engine == Engine::sglang ? "run_batch" : options_.deployment.engine == Engine::fsdp ? "fsdp.forward" : "worker.execute_model";
         return fmt::format("{} step={} {} tokens={} batch={}", who, plan.instance_step, phase_word(plan.kind), plan.tokens, plan.requests.size());
@@ -148,165 +155,5 @@ std::string SpanWords::step(const StepPlan& plan) const {
 }
 
 std::string SpanWords::requests(const StepPlan& plan, const std::string& ids) { return fmt::format("step.requests step={} requests={}", plan.instance_step, ids); }
-
-SpanWords::Operators SpanWords::operators(Role role) const {
-    const bool sglang = options_.deployment.engine == Engine::sglang;
-    switch (role) {
-        case Role::qkv_gemm:
-        case Role::o_gemm:
-        case Role::gate_up_gemm:
-        case Role::down_gemm:
-        case Role::router_gemm:
-        case Role::lm_head:
-        case Role::draft_forward: return {"aten::linear", "aten::mm"};
-        case Role::input_norm:
-        case Role::post_norm: return {sglang ? "sgl_kernel::fused_add_rmsnorm" : "_C::fused_add_rms_norm", {}};
-        case Role::qk_norm:
-        case Role::final_norm: return {sglang ? "sgl_kernel::rmsnorm" : "_C::rms_norm", {}};
-        case Role::rope: return {sglang ? "sgl_kernel::apply_rope_pos_ids_cos_sin_cache" : "_C::rotary_embedding", {}};
-        case Role::kv_write: return {sglang ? "sgl_kernel::store_kv_cache" : "vllm::unified_kv_cache_update", sglang ? "" : "_C_cache_ops::reshape_and_cache_flash"};
-        case Role::attention: return {sglang ? "sglang::unified_attention_with_output" : "vllm::unified_attention_with_output", {}};
-        case Role::activation: return {sglang ? "sgl_kernel::silu_and_mul" : "_C::silu_and_mul", {}};
-        case Role::moe_topk: return {"_moe_C::topk_softmax", {}};
-        case Role::moe_align: return {"_moe_C::moe_align_block_size", {}};
-        case Role::moe_up:
-        case Role::moe_down: return {"vllm::inplace_fused_experts", {}};
-        case Role::moe_sum: return {"_moe_C::moe_sum", {}};
-        case Role::mamba_conv: return {"vllm::causal_conv1d", {}};
-        case Role::mamba_scan: return {"_C::selective_scan_fwd", {}};
-        case Role::mamba_update: return {"vllm::selective_state_update", {}};
-        case Role::all_reduce: return {sglang ? "sglang::inplace_all_reduce" : "vllm::all_reduce", sglang ? "" : "_C_custom_ar::all_reduce"};
-        case Role::all_gather: return {"c10d::_allgather_base_", "record_param_comms"};
-        case Role::embedding: return {"aten::embedding", "aten::index_select"};
-        case Role::fill: return {"aten::zero_", "aten::fill_"};
-        case Role::gather_last: return {"aten::index", {}};
-        case Role::logits_cast: return {"aten::to", "aten::_to_copy"};
-        case Role::argmax: return {"aten::argmax", {}};
-        case Role::softmax: return {"aten::softmax", "aten::_softmax"};
-        case Role::logprobs: return {"aten::log_softmax", "aten::_log_softmax"};
-        case Role::sort: return {"aten::sort", {}};
-        case Role::sample: return {"aten::exponential_", {}};
-        case Role::penalties: return {"aten::scatter_add_", {}};
-        case Role::input_copy:
-        case Role::block_table_copy:
-        case Role::token_copy: return {"aten::copy_", {}};
-        default: return {};
-    }
-}
-
-std::span<const std::string_view> SpanWords::views(Role role) {
-    static constexpr std::array<std::string_view, 2> kProduct{"aten::t>aten::transpose>aten::as_strided", "aten::empty"};
-    static constexpr std::array<std::string_view, 9> kAttention{
-        "aten::slice>aten::as_strided", "aten::slice>aten::as_strided", "aten::unbind>aten::select>aten::as_strided", "aten::select>aten::as_strided",
-        "aten::expand>aten::as_strided", "aten::expand>aten::as_strided", "aten::expand>aten::as_strided", "aten::empty_like>aten::empty_strided", "aten::empty"};
-    static constexpr std::array<std::string_view, 3> kWrite{"aten::slice>aten::as_strided", "aten::unbind>aten::select>aten::as_strided", "aten::view"};
-    static constexpr std::array<std::string_view, 3> kCopy{"aten::slice>aten::as_strided", "aten::slice>aten::as_strided", "aten::slice>aten::as_strided"};
-    static constexpr std::array<std::string_view, 2> kOne{"aten::view", "aten::empty"};
-    switch (role) {
-        case Role::qkv_gemm:
-        case Role::o_gemm:
-        case Role::gate_up_gemm:
-        case Role::down_gemm:
-        case Role::router_gemm:
-        case Role::lm_head: return kProduct;
-        case Role::attention: return kAttention;
-        case Role::kv_write: return kWrite;
-        case Role::input_copy:
-        case Role::block_table_copy: return kCopy;
-        case Role::rope:
-        case Role::activation:
-        case Role::gather_last:
-        case Role::qk_norm: return kOne;
-        default: return {};
-    }
-}
-
-std::span<const std::string_view> SpanWords::questions(Role role) const {
-    static constexpr std::array<std::string_view, 2> kGraph{"cudaStreamIsCapturing", "cudaDriverGetVersion"};
-    static constexpr std::array<std::string_view, 2> kAttributes{"cudaFuncSetAttribute", "cudaFuncSetAttribute"};
-    static constexpr std::array<std::string_view, 1> kCapturing{"cudaStreamIsCapturing"};
-    switch (role) {
-        case Role::graph: return kGraph;
-        case Role::attention: return kAttributes;
-        case Role::kv_write:
-        case Role::all_reduce: return kCapturing;
-        default: return {};
-    }
-}
-
-std::span<const std::string_view> SpanWords::base_frames() const {
-    static constexpr std::array<std::string_view, 7> kVllm{"<string>(1): <module>",
-                                                            "multiprocessing/spawn.py(106): spawn_main",
-                                                            "multiprocessing/spawn.py(122): _main",
-                                                            "multiprocessing/process.py(292): _bootstrap",
-                                                            "multiprocessing/process.py(108): run",
-                                                            "vllm/v1/executor/multiproc_executor.py(698): worker_main",
-                                                            "vllm/v1/executor/multiproc_executor.py(753): worker_busy_loop"};
-    static constexpr std::array<std::string_view, 8> kSglang{"<string>(1): <module>",
-                                                              "multiprocessing/spawn.py(106): spawn_main",
-                                                              "multiprocessing/spawn.py(122): _main",
-                                                              "multiprocessing/process.py(292): _bootstrap",
-                                                              "multiprocessing/process.py(108): run",
-                                                              "sglang/srt/managers/scheduler.py(2712): run_scheduler_process",
-                                                              "torch/utils/_contextlib.py(116): decorate_context",
-                                                              "sglang/srt/managers/scheduler.py(998): event_loop_normal"};
-    switch (options_.deployment.engine) {
-        case Engine::sglang: return kSglang;
-        case Engine::fsdp: return {};
-        default: return kVllm;
-    }
-}
-
-SpanWords::Module SpanWords::module(Role role) {
-    switch (role) {
-        case Role::input_norm:
-        case Role::post_norm:
-        case Role::qk_norm: return {"RMSNorm", "vllm/model_executor/layers/layernorm.py(183): forward_cuda"};
-        case Role::qkv_gemm: return {"QKVParallelLinear", "vllm/model_executor/layers/linear.py(498): forward"};
-        case Role::o_gemm:
-        case Role::down_gemm: return {"RowParallelLinear", "vllm/model_executor/layers/linear.py(1291): forward"};
-        case Role::gate_up_gemm: return {"MergedColumnParallelLinear", "vllm/model_executor/layers/linear.py(498): forward"};
-        case Role::rope: return {"RotaryEmbedding", "vllm/model_executor/layers/rotary_embedding/base.py(115): forward_cuda"};
-        case Role::kv_write:
-        case Role::attention:
-        case Role::attention_combine: return {"Attention", "vllm/attention/layer.py(231): forward"};
-        case Role::activation: return {"SiluAndMul", "vllm/model_executor/layers/activation.py(92): forward_cuda"};
-        case Role::router_gemm: return {"ReplicatedLinear", "vllm/model_executor/layers/linear.py(358): forward"};
-        case Role::moe_topk:
-        case Role::moe_align:
-        case Role::moe_up:
-        case Role::moe_down:
-        case Role::moe_sum: return {"FusedMoE", "vllm/model_executor/layers/fused_moe/layer.py(1520): forward"};
-        case Role::all_reduce: return {"", "vllm/distributed/communication_op.py(12): tensor_model_parallel_all_reduce"};
-        default: return {};
-    }
-}
-
-std::string_view SpanWords::frame(Role role) const {
-    if (options_.deployment.engine == Engine::sglang) {
-        switch (role) {
-            case Role::step: return "sglang/srt/managers/scheduler.py(1021): event_loop_normal";
-            case Role::schedule: return "sglang/srt/managers/scheduler.py(1510): get_next_batch_to_run";
-            case Role::rpc: return "sglang/srt/managers/scheduler.py(1893): run_batch";
-            case Role::model_forward: return "sglang/srt/model_executor/model_runner.py(2140): forward";
-            case Role::sampler: return "sglang/srt/model_executor/model_runner.py(2283): sample";
-            case Role::update_from_output: return "sglang/srt/managers/scheduler_output_processor_mixin.py(38): process_batch_result";
-            default: return {};
-        }
-    }
-    if (options_.deployment.engine == Engine::fsdp) return role == Role::model_forward ? "torch/distributed/fsdp/_fully_shard/_fsdp_state.py(221): _pre_forward" : std::string_view{};
-    switch (role) {
-        case Role::step: return "vllm/v1/engine/core.py(331): step";
-        case Role::schedule: return "vllm/v1/core/sched/scheduler.py(190): schedule";
-        case Role::update_states: return "vllm/v1/worker/gpu_model_runner.py(637): _update_states";
-        case Role::prepare_inputs: return "vllm/v1/worker/gpu_model_runner.py(1044): _prepare_inputs";
-        case Role::model_forward: return "vllm/v1/worker/gpu_model_runner.py(2312): _model_forward";
-        case Role::compute_logits: return "vllm/model_executor/models/qwen3.py(331): compute_logits";
-        case Role::sampler: return "vllm/v1/sample/sampler.py(68): forward";
-        case Role::bookkeeping: return "vllm/v1/worker/gpu_model_runner.py(2203): _bookkeeping_sync";
-        case Role::update_from_output: return "vllm/v1/core/sched/scheduler.py(880): update_from_output";
-        default: return {};
-    }
-}
 
 }  // namespace faultline::simulator

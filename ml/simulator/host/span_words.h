@@ -12,6 +12,9 @@
 
 namespace faultline::simulator {
 
+/// Whose: of the loop that schedules (in one process with rank 0, or on every rank), or of a worker.
+enum class BaseFrames : std::uint8_t { core, worker };
+
 class SpanWords {
 public:
     SpanWords(const RunOptions& options, Names& names) : options_(options), names_(&names) {}
@@ -23,23 +26,8 @@ public:
     /// The side range that names the requests of a step (semantic dialect); empty where it is not written.
     [[nodiscard]] static std::string requests(const StepPlan& plan, const std::string& ids);
     [[nodiscard]] bool semantic() const { return options_.recording.dialect == Dialect::semantic; }
-    /// The operator that launches such a kernel and the one inside of it; empty where there is none (ENGINES §4.1; seen in traces of vLLM).
-    struct Operators {
-        std::string_view outer, inner;
-    };
-    [[nodiscard]] Operators operators(Role role) const;
-    /// Operators inside of one that launch nothing, each a chain from the outermost in, joined by '>' (seen in traces of vLLM: most operators of a step
-    /// are views).
-    [[nodiscard]] static std::span<const std::string_view> views(Role role);
-    /// What the call that launches such a kernel asks the runtime before: attributes of large kernels, whether a stream is being captured.
-    [[nodiscard]] std::span<const std::string_view> questions(Role role) const;
     /// The frames of Python below a step, outermost first.
-    [[nodiscard]] std::span<const std::string_view> base_frames() const;
-    /// The module of the model and the function in it that launch such a kernel in a layer, as profilers with stacks write them; empty where there is none.
-    struct Module {
-        std::string_view name, function;
-    };
-    [[nodiscard]] static Module module(Role role);
+    [[nodiscard]] std::span<const std::string_view> base_frames(BaseFrames which) const;
     /// The Python frame of a role, as profilers write it; empty where there is none.
     [[nodiscard]] std::string_view frame(Role role) const;
 

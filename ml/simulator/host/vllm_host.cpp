@@ -18,36 +18,42 @@ public:
     [[nodiscard]] std::vector<ThreadProgram> end(const StepPlan& plan, const StepOutcome& outcome, Machine& machine) override;
 
 private:
-    void write_core(ProgramWriter& w, const StepPlan& plan, const std::vector<std::uint32_t>& orders) const;
-    void write_worker(ProgramWriter& w, const StepPlan& plan, const StepKernels& kernels, const RankPlace& place, std::uint32_t copied, const std::string& text) const;
+    void write_core(ProgramWriter& w, const StepPlan& plan, const std::vector<std::uint32_t>& orders, bool in_core) const;
+    void write_execute(ProgramWriter& w, const StepPlan& plan, const StepKernels& kernels, int rank, const std::string& text) const;
+    /// What the core does while the devices work, and the call that samples (ENGINES §2.1).
+    void write_sample_call(ProgramWriter& w, const StepPlan& plan) const;
     [[nodiscard]] bool v0() const { return options_.deployment.engine == Engine::vllm_v0; }
 };
 
-void VllmHost::write_core(ProgramWriter& w, const StepPlan& plan, const std::vector<std::uint32_t>& orders) const {
+void VllmHost::write_core(ProgramWriter& w, const StepPlan& plan, const std::vector<std::uint32_t>& orders, bool in_core) const {
+    w.push_base(BaseFrames::core);
+    write_arrivals(w, plan);
     w.push(Role::step);
     write_schedule(w, plan);
     if (plan.kind == StepKind::idle) return;
     w.push(Role::rpc);
     w.work(Role::rpc, 24'000 + 900 * static_cast<TimeNs>(plan.requests.size()));
     for (const std::uint32_t order : orders) w.set(order, v0() ? kBroadcastTransport : kOrderTransport);
+    if (in_core) return;  // its own rank's part lies inside of the call
+    w.pop(Role::rpc);
+    write_sample_call(w, plan);
+    w.pop(Role::sample_rpc);
 }
 
-void VllmHost::write_worker(ProgramWriter& w, const StepPlan& plan, const StepKernels& kernels, const RankPlace& place, std::uint32_t copied,
-                            const std::string& text) const {
+void VllmHost::write_sample_call(ProgramWriter& w, const StepPlan& plan) const {
+    write_grammar_bitmask(w, plan);
+    w.push(Role::sample_rpc);
+    w.work(Role::sample_rpc, 13'000);
+}
+
+void VllmHost::write_execute(ProgramWriter& w, const StepPlan& plan, const StepKernels& kernels, int rank, const std::string& text) const {
     const bool python = options_.recording.python;
-    w.push_base();
     if (python) w.push_named(Role::step, EventKind::python, v0() ? "vllm/worker/worker_base.py(361): execute_model" : "vllm/v1/worker/gpu_worker.py(534): execute_model");
     w.push_text(Role::step, text);
-    if (words_.semantic() && options_.recording.request_ids && place.rank == 0) {
-        w.push_text(Role::update_states, SpanWords::requests(plan, ids_of(plan)));
-        w.work(Role::update_states, 600);
-        w.pop_one(Role::update_states);
-    }
+    write_requests(w, plan, rank);
     write_forward(w, plan, kernels);
     w.pop_one(Role::step);
     if (python) w.pop_one(Role::step);
-    write_sampling(w, plan, kernels, place, copied, !asynchronous());
-    w.pop_base();
 }
 
 StepPrograms VllmHost::begin(const StepPlan& plan, const std::vector<StepKernels>& kernels, Machine& machine) {
@@ -64,24 +70,34 @@ StepPrograms VllmHost::begin(const StepPlan& plan, const std::vector<StepKernels
     Flight flight;
     flight.reply = machine.new_signal();
     ProgramWriter core(kit_, &machine, plan.step);
-    write_core(core, plan, orders);
-    // In one process the worker's part lies inside the core's call.
-    if (ranks > 0 && in_core == 0) core.pop(Role::rpc);
+    write_core(core, plan, orders, in_core > 0);
     add(place.core, ProgramPart::begin_core, -1, core.take());
     for (std::size_t r = 0; r < ranks; ++r) {
         ProgramWriter w(kit_, &machine, plan.step);
-        if (r >= in_core) {
+        const bool inside = r < in_core;
+        if (!inside) {
+            w.push_base(BaseFrames::worker);
             w.push(Role::rpc_wait);
             w.wait(Role::rpc_wait, orders[r - in_core]);
             w.pop(Role::rpc_wait);
         }
         const std::uint32_t copied = machine.new_signal();
-        write_worker(w, plan, kernels[r], place.ranks[r], copied, step.text);
-        const bool inside = r < in_core;
-        if (r == 0 && (!asynchronous() || kernels[r].logits.empty())) w.set(flight.reply, inside ? 0 : kReplyTransport);
-        if (inside) w.pop(Role::rpc);
+        write_execute(w, plan, kernels[r], place.ranks[r].rank, step.text);
+        if (inside) {
+            w.pop(Role::rpc);
+            write_sample_call(w, plan);
+        }
+        write_sampling(w, plan, kernels[r], place.ranks[r], copied, !asynchronous());
+        const bool replies = !asynchronous() || kernels[r].logits.empty();
+        if (!inside && replies) write_part(w, Role::reply, 9'000);
+        if (r == 0 && replies) w.set(flight.reply, inside ? 0 : kReplyTransport);
+        if (inside) {
+            w.pop(Role::sample_rpc);
+        } else {
+            w.pop_base(BaseFrames::worker);
+        }
         add(place.workers[r], ProgramPart::worker, static_cast<int>(r), w.take());
-        if (!asynchronous() || kernels[r].logits.empty()) continue;
+        if (replies) continue;
         ProgramWriter out(kit_, &machine, plan.step);
         out.push(Role::event_wait);
         out.wait_event(copied);

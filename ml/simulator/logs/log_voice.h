@@ -35,6 +35,13 @@ struct StepForLog {
     GraphMode graphs = GraphMode::none;
 };
 
+/// Requests that the statistics count apart from those that wait and run.
+struct HeldSlots {
+    int deferred = 0;      ///< waiting, and passed over (vLLM's "Deferred")
+    int transferring = 0;  ///< slots of KV transfers (SGLang's #transfer-req)
+    bool stalled = false;  ///< nothing runs although requests are live: the statistics are shown all the same, and tell of it
+};
+
 class LogVoice {
 public:
     static std::unique_ptr<LogVoice> make(const RunOptions& options, const Topology& topology, const DeviceModel& device, const Noise& noise);
@@ -46,6 +53,7 @@ public:
     [[nodiscard]] virtual std::vector<LogDraft> stepped(const StepForLog& step) = 0;      ///< iteration lines, prefill and decode batch lines, preemptions
     /// To be asked at least once a second of service: the 10-second line and what else has a period. Silent while idle, as engines are.
     [[nodiscard]] virtual std::vector<LogDraft> tick(InstanceIndex instance, const Scheduler& scheduler, TimeNs now) = 0;
+    virtual void hold(InstanceIndex instance, const HeldSlots& held) = 0;  ///< for the lines from now on
     [[nodiscard]] virtual std::vector<LogDraft> shut_down(TimeNs time) = 0;
 };
 

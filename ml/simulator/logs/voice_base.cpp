@@ -66,6 +66,7 @@ VoiceBase::VoiceBase(const RunOptions& options, const Topology& topology, VoiceF
     cores_.resize(count);
     ranks_.resize(count);
     since_.resize(count);
+    held_.resize(count);
     std::vector<bool> found(count, false);
     bool has_front = false;
     for (std::size_t i = 0; i < topology.processes.size(); ++i) {
@@ -162,10 +163,7 @@ const std::vector<ProcessIndex>& VoiceBase::ranks(InstanceIndex instance) const 
     return ranks_[std::min(static_cast<std::size_t>(instance), ranks_.size() - 1)];
 }
 
-int VoiceBase::max_model_len() const {
-    const int needed = options_.workload.prompt_max + options_.workload.output_max;
-    return std::max(16384, (needed + 4095) / 4096 * 4096);
-}
+int VoiceBase::max_model_len() const { return simulator::max_model_len(options_.workload); }
 
 double VoiceBase::weights_gib() const { return gib(facts_.weight_bytes) / std::max(options_.deployment.tp, 1); }
 

@@ -2,6 +2,7 @@
 // since the last periodic line. Nothing here grows with time. One thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -48,6 +49,7 @@ struct SinceLast {
 class VoiceBase : public LogVoice {
 public:
     VoiceBase(const RunOptions& options, const Topology& topology, VoiceFacts facts, const Noise& noise);
+    void hold(InstanceIndex instance, const HeldSlots& held) override { held_[std::min(static_cast<std::size_t>(instance), held_.size() - 1)] = held; }
 
 protected:
     [[nodiscard]] static LogDraft line(TimeNs time, ProcessIndex process, std::string_view file, int number, std::string text,
@@ -63,6 +65,7 @@ protected:
     [[nodiscard]] bool due(InstanceIndex instance, TimeNs now, TimeNs period);
 
     [[nodiscard]] SinceLast& since(InstanceIndex instance);
+    [[nodiscard]] const HeldSlots& held(InstanceIndex instance) const { return held_[std::min(static_cast<std::size_t>(instance), held_.size() - 1)]; }
     [[nodiscard]] ProcessIndex front() const { return front_; }  ///< of the API server; offline the caller of the engine
     [[nodiscard]] bool online() const { return online_; }
     [[nodiscard]] int instances() const { return static_cast<int>(cores_.size()); }
@@ -90,6 +93,7 @@ private:
     std::vector<ProcessIndex> cores_;
     std::vector<std::vector<ProcessIndex>> ranks_;
     std::vector<SinceLast> since_;
+    std::vector<HeldSlots> held_;
     TimeNs probe_period_ = 0, next_probe_ = kNull;
     std::uint64_t probes_ = 0;
 };

@@ -13,8 +13,6 @@ namespace {
 
 constexpr int kDecodeInterval = 40;
 constexpr TimeNs kMillisecond = 1'000'000;
-// --schedule-conservativeness 1: of the tokens that requests may still make, this share is reserved, less with each decode step.
-constexpr double kInitialRatio = 0.7, kLeastRatio = 0.098, kRatioDecay = (kInitialRatio - kLeastRatio) / 600;
 
 /// What the statistics of one scheduler remember.
 struct BatchGauge {
@@ -22,7 +20,6 @@ struct BatchGauge {
     TimeNs last_decode = kNull, last_prefill = kNull;
     std::int64_t last_prefill_tokens = 0;
     int in_flight = 0;
-    double new_token_ratio = kInitialRatio;
 };
 
 class SglangVoice final : public VoiceBase {
@@ -54,7 +51,7 @@ private:
     void end(Script& script) const;
     void prefill_line(const StepForLog& step, BatchGauge& gauge, std::vector<LogDraft>& out) const;
     void decode_line(const StepForLog& step, BatchGauge& gauge, std::vector<LogDraft>& out) const;
-    void retraction_lines(const StepForLog& step, BatchGauge& gauge, std::vector<LogDraft>& out) const;
+    void retraction_lines(const StepForLog& step, std::vector<LogDraft>& out) const;
     [[nodiscard]] std::string parameters(const Request& request) const;
     [[nodiscard]] std::string iteration(const StepPlan& plan) const {
         return options_.recording.iteration_log ? fmt::format(" [{}]", plan.instance_step) : std::string();
@@ -65,7 +62,7 @@ private:
 
 std::string SglangVoice::parameters(const Request& request) const {
     return fmt::format("sampling_params={{'temperature': {}, 'max_new_tokens': {}, 'top_p': {}, 'top_k': {}, 'frequency_penalty': {}{}}}",
-                       request.random ? "0.7" : "0.0", options_.workload.output_max, request.random ? "0.95" : "1.0",
+                       request.random ? "0.7" : "0.0", request.max_tokens, request.random ? "0.95" : "1.0",
                        request.top_k ? 20 : -1, request.penalties ? "0.5" : "0.0", request.guided ? ", 'json_schema': '{}'" : "");
 }
 
@@ -106,7 +103,7 @@ std::vector<LogDraft> SglangVoice::stepped(const StepForLog& step) {
     std::vector<LogDraft> out;
     const StepPlan& plan = step.plan;
     BatchGauge& gauge = gauges_[std::min(static_cast<std::size_t>(plan.instance), gauges_.size() - 1)];
-    if (!plan.preempted.empty()) retraction_lines(step, gauge, out);
+    if (!plan.preempted.empty()) retraction_lines(step, out);
     if (plan.context_requests > 0) prefill_line(step, gauge, out);
     if (plan.generation_requests > 0) {
         gauge.made +=
@@ -117,7 +114,6 @@ std::vector<LogDraft> SglangVoice::stepped(const StepForLog& step) {
             gauge.drafted += r.drafts + r.ghost_drafts;
             gauge.accepted += r.accepted;
         }
-        gauge.new_token_ratio = std::max(kLeastRatio, gauge.new_token_ratio - kRatioDecay);
         if (++gauge.decode_steps % kDecodeInterval == 0) decode_line(step, gauge, out);
     }
     return out;
@@ -162,27 +158,19 @@ void SglangVoice::decode_line(const StepForLog& step, BatchGauge& gauge, std::ve
             "Decode batch{}, #running-req: {}, #token: {}, token usage: {:.2f}, {}{}cuda graph: {}, gen throughput (token/s): {:.2f}, "
             "#queue-req: {}",
             iteration(plan), plan.generation_requests, plan.blocks_used * options_.deployment.block_size, plan.kv_usage(), drafts,
-            options_.deployment.prefill_decode ? "pre-allocated usage: 0.00, #prealloc-req: 0, #transfer-req: 0, #retracted-req: 0, " : "",
+            options_.deployment.prefill_decode
+                ? fmt::format("pre-allocated usage: 0.00, #prealloc-req: 0, #transfer-req: {}, #retracted-req: 0, ", held(plan.instance).transferring)
+                : std::string(),
             step.graphs == GraphMode::none ? "False" : "True", rate, plan.waiting)));
     gauge.last_decode = step.end;
     gauge.made = gauge.rounds = gauge.drafted = gauge.accepted = 0;
 }
 
-void SglangVoice::retraction_lines(const StepForLog& step, BatchGauge& gauge, std::vector<LogDraft>& out) const {
+void SglangVoice::retraction_lines(const StepForLog& step, std::vector<LogDraft>& out) const {
     const StepPlan& plan = step.plan;
-    std::int64_t gained = 0, made = 0, may_make = 0;
-    for (const RequestNumber number : plan.preempted)
-        if (const Request* r = step.scheduler.request(number)) gained += r->prompt_tokens + r->generated;
-    for (const ScheduledRequest& scheduled : plan.requests) {
-        if (scheduled.context) continue;
-        made += scheduled.generated_before + 20;
-        may_make += options_.workload.output_max;
-    }
-    const double before = gauge.new_token_ratio;
-    gauge.new_token_ratio = std::min(1.0, may_make > 0 ? static_cast<double>(made) / static_cast<double>(may_make) : kInitialRatio);
     const std::string text = fmt::format(
         "KV cache pool is full. Retract requests. #retracted_reqs: {}, #new_tokens_gained: {}, #new_token_ratio: {:.4f} -> {:.4f}",
-        plan.preempted.size(), gained, before, gauge.new_token_ratio);
+        plan.preempted.size(), plan.tokens_gained, plan.new_token_ratio_before, plan.new_token_ratio);
     for (const ProcessIndex p : ranks(plan.instance)) out.push_back(line(plan.scheduled, p, "scheduler.py", 1873, text, LogLevel::warning));
 }
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr TimeNs kPeriod = 5'000'000'000;
 constexpr TimeNs kMillisecond = 1'000'000;
-constexpr std::string_view kVersion = "0.7.2";
 
 class VllmV0Voice final : public VoiceBase {
 public:
@@ -33,7 +32,7 @@ public:
         out.push_back(line(time, front(), "logger.py", 39,
                            fmt::format("Received request {}: prompt: '', params: {}, prompt_token_ids: [], lora_request: None, "
                                        "prompt_adapter_request: None.",
-                                       request.id, sampling_params(request, options_.workload.output_max, false))));
+                                       request.id, sampling_params(request, request.max_tokens, false))));
         out.push_back(line(time, core(request.instance), "engine.py", 275, fmt::format("Added request {}.", request.id)));
         return out;
     }
@@ -63,7 +62,7 @@ private:
 void VllmV0Voice::begin(Script& script) const {
     const Deployment& d = options_.deployment;
     script.say(0, front(), "__init__.py", 190, "Automatically detected platform cuda.");
-    if (online()) script.say(0.02, front(), "api_server.py", 840, fmt::format("vLLM API server version {}", kVersion));
+    if (online()) script.say(0.02, front(), "api_server.py", 840, fmt::format("vLLM API server version {}", kVllmV0Version));
     script.say(0.05, front(), "config.py", 542,
                "This model supports multiple tasks: {'generate', 'classify', 'embed', 'score', 'reward'}. Defaulting to 'generate'.");
     if (d.tp > 1) script.say(0.055, front(), "config.py", 1401, "Defaulting to use mp for distributed inference");
@@ -78,15 +77,7 @@ void VllmV0Voice::prepare(Script& script, InstanceIndex instance) const {
     const Deployment& d = options_.deployment;
     const auto& all = ranks(instance);
     const ProcessIndex engine = core(instance);
-    script.say(
-        0.1, engine, "llm_engine.py", 234,
-        fmt::format(
-            "Initializing a V0 LLM engine (v{0}) with config: model='{1}', speculative_config=None, tokenizer='{1}', "
-            "skip_tokenizer_init=False, tokenizer_mode=auto, revision=None, dtype=torch.bfloat16, max_seq_len={2}, "
-            "tensor_parallel_size={3}, pipeline_parallel_size=1, enforce_eager={4}, kv_cache_dtype=auto, device_config=cuda, seed=0, "
-            "served_model_name={1}, num_scheduler_steps=1, enable_prefix_caching={5}, use_async_output_proc={6}",
-            kVersion, facts_.model_title, max_model_len(), d.tp, d.graphs == GraphMode::none ? "True" : "False",
-            d.prefix_cache ? "True" : "False", d.graphs == GraphMode::none ? "False" : "True"));
+    script.say(0.1, engine, "llm_engine.py", 234, engine_configuration(options_, facts_.model_title, d.graphs == GraphMode::none));
     nccl_start(script, instance, 0.151, 0.168, "2.21.5+cuda12.4");
     const double loading = seconds_of(script.between(0.18, 0.45));
     for (std::size_t r = 0; r < all.size(); ++r) {

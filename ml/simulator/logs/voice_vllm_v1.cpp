@@ -20,7 +20,7 @@ std::vector<LogDraft> VllmV1Voice::arrived(const Request& request, TimeNs time) 
     if (!logs_requests() || !online()) return out;
     out.push_back(line(time, front(), "logger.py", 56,
                        fmt::format("Received request {}: params: {}, lora_request: None.", api_id(request.id),
-                                   sampling_params(request, options_.workload.output_max, true))));
+                                   sampling_params(request, request.max_tokens, true))));
     out.push_back(line(time, front(), "async_llm.py", 398, fmt::format("Added request {}.", request.id)));
     return out;
 }
@@ -38,7 +38,8 @@ std::vector<LogDraft> VllmV1Voice::departed(const Request& request, TimeNs time)
         return out;
     }
     if (request.end == RequestEnd::failed && logs_requests())
-        out.push_back(line(time, front(), "async_llm.py", 588, fmt::format("Request {} failed (engine dead).", request.id)));
+        out.push_back(line(time, front(), "serving.py", 1010, fmt::format("Request {} failed with an internal error during generation", api_id(request.id)),
+                           LogLevel::error));
     out.push_back(answered(request, time));
     return out;
 }
@@ -68,7 +69,8 @@ std::vector<LogDraft> VllmV1Voice::tick(InstanceIndex instance, const Scheduler&
     const double prompt = static_cast<double>(w.prompt_tokens) / seconds, generated = static_cast<double>(w.generated_tokens) / seconds;
     const bool busy = w.prompt_tokens > 0 || w.generated_tokens > 0;
     // One more line when the work is over, then debug level: silence (ENGINES §5).
-    if (busy || w.spoke) {
+    const HeldSlots& apart = held(instance);
+    if (busy || w.spoke || apart.stalled) {
         const std::int64_t preempted = scheduler.preemptions() - w.preemptions_before;
         const double usage = scheduler.blocks_total() > 0
                                  ? 100 * static_cast<double>(scheduler.blocks_used()) / static_cast<double>(scheduler.blocks_total())
@@ -76,10 +78,12 @@ std::vector<LogDraft> VllmV1Voice::tick(InstanceIndex instance, const Scheduler&
         out.push_back(line(
             time, front(), "loggers.py", 259,
             fmt::format("Engine {:03}: Avg prompt throughput: {:.1f} tokens/s, Avg generation throughput: {:.1f} tokens/s, Running: {} "
-                        "reqs, Waiting: {} reqs, {}GPU KV cache usage: {:.1f}%, Prefix cache hit rate: {:.1f}%",
-                        static_cast<int>(instance), prompt, generated, scheduler.running(), scheduler.waiting(),
+                        "reqs, Waiting: {} reqs, {}{}GPU KV cache usage: {:.1f}%, Prefix cache hit rate: {:.1f}%",
+                        static_cast<int>(instance), prompt, generated, scheduler.running(), scheduler.waiting() - apart.deferred,
+                        apart.deferred > 0 ? fmt::format("Deferred: {} reqs, ", apart.deferred) : std::string(),
                         preempted > 0 ? fmt::format("Preemptions: {}, ", preempted) : std::string(), usage,
                         100 * scheduler.prefix_hit_rate())));
+        out.back().suspect = apart.stalled || apart.deferred > 0;
         if (w.draft_rounds > 0) speculation_line(w, seconds, time, out);
     }
     w.preemptions_before = scheduler.preemptions();

@@ -14,8 +14,6 @@ namespace {
 constexpr double kCoreBegins = 0.10, kLoads = 0.17, kLoaded = 0.36, kCompiled = 0.62, kProfiled = 0.68, kCaptures = 0.70, kCaptured = 0.90,
                  kReady = 0.93;
 
-constexpr std::string_view kVersion = "0.18.1";
-
 std::string underscored(std::string text) {
     std::replace(text.begin(), text.end(), ' ', '_');
     return text;
@@ -55,12 +53,13 @@ void VllmV1Voice::start_front(Script& script) const {
     const Deployment& d = options_.deployment;
     const ProcessIndex p = front();
     if (online()) {
-        script.say(0, p, "utils.py", 302, fmt::format("vLLM API server version {}", kVersion));
+        script.say(0, p, "utils.py", 302, fmt::format("vLLM API server version {}", kVllmV1Version));
         script.say(
             0, p, "utils.py", 238,
             fmt::format("non-default args: {{'model_tag': '{0}', 'host': '0.0.0.0', 'model': '{0}', 'max_model_len': {1}, "
-                        "'tensor_parallel_size': {2}, 'data_parallel_size': {3}, 'max_num_batched_tokens': {4}, 'max_num_seqs': {5}}}",
-                        facts_.model_title, max_model_len(), d.tp, d.dp, d.chunk_tokens, d.max_num_seqs));
+                        "'tensor_parallel_size': {2}, 'data_parallel_size': {3}, 'max_num_batched_tokens': {4}, 'max_num_seqs': {5}{6}}}",
+                        facts_.model_title, max_model_len(), d.tp, d.dp, d.chunk_tokens, d.max_num_seqs,
+                        d.kv_blocks > 0 ? fmt::format(", 'num_gpu_blocks_override': {}", d.kv_blocks) : std::string{}));
     }
     script.say(0.03, p, "model.py", 531, fmt::format("Resolved architecture: {}", facts_.architecture));
     script.say(0.031, p, "model.py", 1554, fmt::format("Using max model len {}", max_model_len()));
@@ -81,16 +80,7 @@ void VllmV1Voice::start_front(Script& script) const {
 void VllmV1Voice::start_core(Script& script, InstanceIndex instance) const {
     const Deployment& d = options_.deployment;
     const auto& all = ranks(instance);
-    script.say(
-        kCoreBegins, core(instance), "core.py", 101,
-        fmt::format("Initializing a V1 LLM engine (v{0}) with config: model='{1}', speculative_config={2}, tokenizer='{1}', "
-                    "skip_tokenizer_init=False, tokenizer_mode=auto, revision=None, trust_remote_code=False, dtype=torch.bfloat16, "
-                    "max_seq_len={3}, load_format=auto, tensor_parallel_size={4}, pipeline_parallel_size=1, data_parallel_size={5}, "
-                    "quantization=None, enforce_eager={6}, kv_cache_dtype=auto, device_config=cuda, seed=0, "
-                    "served_model_name={1}, enable_prefix_caching={7}, enable_chunked_prefill=True",
-                    kVersion, facts_.model_title,
-                    d.spec_tokens > 0 ? fmt::format("SpeculativeConfig(method='eagle3', num_spec_tokens={})", d.spec_tokens) : "None",
-                    max_model_len(), d.tp, d.dp, d.graphs == GraphMode::none ? "True" : "False", d.prefix_cache ? "True" : "False"));
+    script.say(kCoreBegins, core(instance), "core.py", 101, engine_configuration(options_, facts_.model_title, d.graphs == GraphMode::none));
     const int endpoint = port(40 + static_cast<std::uint64_t>(instance));
     const int world = static_cast<int>(all.size());
     for (int r = 0; r < world; ++r) {

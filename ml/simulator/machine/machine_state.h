@@ -47,7 +47,7 @@ struct OpenRange {
     bool suspect = false;
     std::int16_t layer = -1;
     StepNumber step = 0;
-    std::uint32_t external = 0, outer_op = 0;
+    std::uint32_t external = 0, outer = 0;  ///< of the same kind
     std::uint32_t text = 0;
     std::shared_ptr<const Program> program;  ///< holds the text, where there is one
 
@@ -80,12 +80,12 @@ struct ThreadState {
     std::vector<QueuedProgram> queue;
     std::size_t first = 0;  ///< in `queue`: what it is at
     std::vector<OpenRange> open;
-    std::uint32_t current_op = 0;  ///< external id of the innermost operator
+    std::uint32_t current_op = 0, current_range = 0, current_frame = 0;  ///< ids of the innermost operator, range, Python frame
     std::uint64_t ticket = 0;      ///< sync_stream: so many items of the stream must be done
     TimeNs drained = 0;            ///< when they were
     // of the graph launched last
     StreamIndex graph_stream = StreamIndex::none;
-    std::uint32_t graph_correlation = 0, graph_external = 0, graph_node = 0;
+    std::uint32_t graph_correlation = 0, graph_external = 0, graph_around = 0, graph_node = 0;
     TimeNs graph_called = 0, graph_ready = 0;
     Windows windows;
     std::array<HostWait, 32> waits{};
@@ -93,6 +93,9 @@ struct ThreadState {
 
     [[nodiscard]] bool runnable() const { return waiting == Waiting::nothing && !idle(); }
     [[nodiscard]] bool idle() const { return first == queue.size(); }
+    [[nodiscard]] std::uint32_t& innermost(EventKind kind) {
+        return kind == EventKind::op ? current_op : kind == EventKind::python ? current_frame : current_range;
+    }
     void end_program();
     void note_wait(TimeNs start, TimeNs end, IdleCause cause) {
         if (end > start) waits[waited++ % waits.size()] = {start, end, cause};
@@ -114,7 +117,7 @@ struct StreamItem {
     Name name = Name::none;
     StepNumber step = 0;
     std::uint32_t key = 0, signal = kNoSignal;
-    std::uint32_t correlation = 0, external = 0, graph_node = 0, grid = 0, block = 0;
+    std::uint32_t correlation = 0, external = 0, around = 0, graph_node = 0, grid = 0, block = 0;
     TimeNs cost = 0, called = 0, ready = 0;
     std::int64_t bytes = -1;
 };
@@ -164,7 +167,7 @@ struct SignalSlot {
 };
 
 struct ProcessState {
-    std::uint32_t correlation = 0, external = 0;
+    std::uint32_t correlation = 0, external = 0, frame = 0;  ///< numbers given out so far
 };
 
 struct DeviceState {

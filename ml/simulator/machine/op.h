@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ml/simulator/base/event.h"
+#include "ml/simulator/base/piece.h"
 
 namespace faultline::simulator {
 
@@ -40,6 +41,7 @@ struct Op {
     EventKind device_event = EventKind::kernel;  ///< of launch and node
     CopyKind copy = CopyKind::none;
     Role role = Role::none;
+    Piece piece = Piece::whole;
     Bound bound = Bound::none;
     bool suspect = false;          ///< set by faults on what they touch or insert
     std::int16_t layer = -1;

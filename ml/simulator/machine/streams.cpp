@@ -253,6 +253,7 @@ void MachineState::tell_work(StreamState& stream, StreamIndex index, const Strea
     event.duration = end - at.start;
     event.correlation = item.correlation;
     event.external = item.external;
+    event.around = item.around;
     event.graph_node = item.graph_node;
     event.bytes = item.bytes;
     event.grid = item.grid;

@@ -103,6 +103,7 @@ bool MachineState::execute(ThreadState& thread, const QueuedProgram& queued, con
             StreamItem item = item_of(thread, step, op, StreamItem::Kind::work);
             item.correlation = thread.graph_correlation;
             item.external = thread.graph_external;
+            item.around = thread.graph_around;
             item.graph_node = ++thread.graph_node;
             item.called = thread.graph_called;
             item.ready = thread.graph_ready;
@@ -155,15 +156,17 @@ void MachineState::push(ThreadState& thread, const QueuedProgram& queued, const 
     range.kind = op.event;
     range.layer = op.layer;
     range.step = queued.program->step;
-    range.external = ++processes[static_cast<std::size_t>(thread.process)].external;
-    range.outer_op = thread.current_op;
+    ProcessState& process = processes[static_cast<std::size_t>(thread.process)];
+    range.external = op.event == EventKind::python ? ++process.frame : ++process.external;
+    range.outer = thread.innermost(op.event);
     if (op.text != 0) {
         range.text = op.text;
         range.program = queued.program;
     }
     range.suspect = op.suspect || thread.mark_next;
     if (range.named()) thread.mark_next = false;
-    if (op.event == EventKind::op) thread.current_op = range.external;
+    // Ranges that the dialect does not write are around nothing.
+    if (op.event == EventKind::op || range.named()) thread.innermost(op.event) = range.external;
     thread.open.push_back(std::move(range));
     if (op.cost > 0) spend(thread, queued.program->step, op);
 }
@@ -173,7 +176,7 @@ void MachineState::pop(ThreadState& thread, const Op& op) {
     if (thread.open.empty()) return;
     OpenRange& range = thread.open.back();
     range.suspect = range.suspect || op.suspect;
-    thread.current_op = range.outer_op;
+    thread.innermost(range.kind) = range.outer;
     note_end(range.step, thread.now);
     tell_range(thread, range, thread.now, false);
     thread.open.pop_back();
@@ -196,6 +199,7 @@ void MachineState::tell_range(const ThreadState& thread, const OpenRange& range,
     event.start = range.start;
     event.duration = end - range.start;
     event.external = range.external;
+    if (range.kind == EventKind::python) event.around = range.outer;
     sink->event(event);
 }
 
@@ -217,6 +221,8 @@ void MachineState::tell_call(const ThreadState& thread, StepNumber step, const O
     event.duration = thread.now - begun;
     event.correlation = correlation;
     event.external = thread.current_op;
+    event.around = thread.current_range;
+    event.stream = op.stream;
     sink->event(event);
 }
 
@@ -266,6 +272,7 @@ void MachineState::launch(ThreadState& thread, StepNumber step, const Op& op) {
         thread.graph_stream = op.stream;
         thread.graph_correlation = correlation;
         thread.graph_external = thread.current_op;
+        thread.graph_around = thread.current_range;
         thread.graph_node = 0;
         thread.graph_called = begun;
         thread.graph_ready = ready;
@@ -274,6 +281,7 @@ void MachineState::launch(ThreadState& thread, StepNumber step, const Op& op) {
     StreamItem item = item_of(thread, step, op, StreamItem::Kind::work);
     item.correlation = correlation;
     item.external = thread.current_op;
+    item.around = thread.current_range;
     item.called = begun;
     item.ready = ready;
     enqueue(op.stream, item);
@@ -363,7 +371,7 @@ void MachineState::finish(TimeNs end) {
             if (range->start < end) tell_range(thread, *range, end, true);
         }
         thread.open.clear();
-        thread.current_op = 0;
+        thread.current_op = thread.current_range = thread.current_frame = 0;
     }
 }
 

@@ -37,7 +37,7 @@ public:
     /// What was served before this step is not in the capture.
     void begin_at(StepNumber step) { first_step_ = step; }
     void step(const StepRecord& record, FaultClass label, const Fault* fault);
-    void request(const Request& request, FaultClass label, const Fault* fault) { truth_->request(request, label, fault); }
+    void request(const Request& request, FaultClass label, const RequestRecord& record, const Fault* fault) { truth_->request(request, label, record, fault); }
     [[nodiscard]] std::string file_of(ProcessIndex process) const { return traces_->file_of(process); }
 
     /// Names of the files, relative to the folder; truth.json last.

@@ -82,7 +82,7 @@ TimeNs ServingRun::now(std::size_t instance) const { return machine_.now(parts_.
 
 bool ServingRun::may_act(TimeNs now) const { return parts_.fault != nullptr && parts_.fault->active(now); }
 
-FrontDoor::Scene ServingRun::scene() { return {parts_.host, machine_, parts_.voice, logs_, parts_.fault, reach_, schedulers_, touched_requests_}; }
+FrontDoor::Scene ServingRun::scene() { return {parts_.host, machine_, parts_.voice, logs_, parts_.fault, reach_, schedulers_, book_, touched_requests_}; }
 
 bool ServingRun::serve(std::stop_token stop) {
     TimeNs ready = parts_.start;
@@ -170,15 +170,18 @@ void ServingRun::turn(const std::vector<std::size_t>& instances) {
     bool any = false;
     for (const std::size_t i : instances) {
         FrontDoor::Scene s = scene();
-        door_.bring(now(i), s);
+        door_.bring(now(i), s, [&](const Request& request) { depart(request); });
         plans.push_back(schedule(i, now(i)));
         any = any || plans.back().kind != StepKind::idle;
     }
+    for (StepPlan& plan : plans) {
+        if (plan.kind == StepKind::idle && together_ && any) plan.kind = StepKind::dummy;
+    }
+    if (may_act(at)) parts_.fault->before_launch(plans);
     for (std::size_t k = 0; k < instances.size(); ++k) {
         const std::size_t i = instances[k];
         StepPlan& plan = plans[k];
         Loop& loop = loops_[i];
-        if (plan.kind == StepKind::idle && together_ && any) plan.kind = StepKind::dummy;
         if (plan.kind == StepKind::idle) {
             if (!loop.flying.empty()) {
                 finish_step(i);
@@ -301,8 +304,13 @@ void ServingRun::finish_step(std::size_t instance) {
     const TimeNs lost = rehearsed ? machine_.now(core) - *rehearsed : 0;
     if (listener_.completed) listener_.completed(flight.plan, outcome, schedulers_[instance]);
     summary_.tokens_out += outcome.tokens_out;
-    const StepRecord* record = book_.find(flight.plan.step);
-    logs_.add(parts_.voice.stepped({flight.plan, outcome, schedulers_[instance], record->start, machine_.now(core), flight.graphs}));
+    StepRecord* record = book_.find(flight.plan.step);
+    tell_held(instance, *done);
+    std::vector<LogDraft> lines = parts_.voice.stepped({flight.plan, outcome, schedulers_[instance], record->start, machine_.now(core), flight.graphs});
+    for (const LogDraft& draft : lines) {
+        if (flight.changed && parts_.fault->told_by(draft.text)) record->suspect_logs.push_back(draft.text);
+    }
+    logs_.add(std::move(lines));
     FrontDoor::Scene s = scene();
     door_.deliver(flight.plan, outcome, schedulers_[instance].take_departed(), machine_.now(core), s, [&](const Request& request) { depart(request); });
     close(flight, lost);
@@ -310,11 +318,20 @@ void ServingRun::finish_step(std::size_t instance) {
 }
 
 void ServingRun::depart(const Request& request) {
-    const auto touched = touched_requests_.find(request.number);
-    const FaultClass label = touched == touched_requests_.end() ? FaultClass::normal : touched->second;
-    if (touched != touched_requests_.end()) touched_requests_.erase(touched);
-    if (label != FaultClass::normal) ++summary_.faulty_requests;
-    if (listener_.request) listener_.request(request, label);
+    const auto place = touched_requests_.find(request.number);
+    TouchedRequest touched;
+    if (place != touched_requests_.end()) touched = std::move(touched_requests_.extract(place).mapped());
+    if (touched.label != FaultClass::normal) ++summary_.faulty_requests;
+    RequestRecord& record = touched.record;
+    record.id = request.id;
+    record.end = request.end;
+    // What the capture cuts off waited up to its end.
+    if (record.where == Waiting::transfer && request.transfer_done == kNull) record.waited = ended_ - request.prefill_done;
+    if (record.where == Waiting::nowhere && request.received == kNull && touched.label != FaultClass::normal) {
+        record.where = Waiting::front_end;
+        record.waited = ended_ - request.sent;
+    }
+    if (listener_.request) listener_.request(request, touched.label, record);
 }
 
 void ServingRun::close(Flight& flight, TimeNs core_lost) {
@@ -345,7 +362,7 @@ void ServingRun::close(Flight& flight, TimeNs core_lost) {
         if (!record.touched) book_.learn(record);
     } else {
         ++summary_.faulty_steps;
-        for (const ScheduledRequest& r : record.plan.requests) touched_requests_[r.request] = label;
+        for (const ScheduledRequest& r : record.plan.requests) touched_requests_[r.request].label = label;
     }
     ++summary_.steps;
     if (parts_.fault != nullptr && record.touched) parts_.fault->after_step(record, reach_);
@@ -415,11 +432,21 @@ void ServingRun::stand_still(std::size_t instance) {
     logs_.add(std::exchange(fault_logs_, {}));
 }
 
+void ServingRun::tell_held(std::size_t instance, TimeNs at) {
+    const auto index = static_cast<InstanceIndex>(instance);
+    HeldSlots held = may_act(at) ? parts_.fault->held(index, schedulers_[instance], at) : HeldSlots{};
+    held.transferring += door_.transferring(index);
+    parts_.voice.hold(index, held);
+}
+
 void ServingRun::settle(TimeNs at) {
     for (std::size_t i = 0; i < loops_.size(); ++i) {
         if (at - loops_[i].ticked < 500'000'000) continue;
         loops_[i].ticked = at;
-        logs_.add(parts_.voice.tick(static_cast<InstanceIndex>(i), schedulers_[i], at));
+        tell_held(i, at);
+        std::vector<LogDraft> lines = parts_.voice.tick(static_cast<InstanceIndex>(i), schedulers_[i], at);
+        for (LogDraft& line : lines) line.suspect = line.suspect || (may_act(at) && parts_.fault->told_by(line.text));
+        logs_.add(std::move(lines));
     }
     logs_.add(std::exchange(fault_logs_, {}));
     logs_.give(at, book_);

@@ -32,7 +32,7 @@ struct RunParts {
 
 struct RunListener {
     std::function<void(const StepRecord&, FaultClass)> step;
-    std::function<void(const Request&, FaultClass)> request;
+    std::function<void(const Request&, FaultClass, const RequestRecord&)> request;
     std::function<void(const StepPlan&, const StepOutcome&, const Scheduler&)> completed;
 };
 
@@ -65,6 +65,7 @@ private:
     [[nodiscard]] TimeNs carried(std::size_t instance) const;
     void stand_still(std::size_t instance);
     void settle(TimeNs now);
+    void tell_held(std::size_t instance, TimeNs now);  ///< to the statistics
     [[nodiscard]] bool may_act(TimeNs now) const;
     [[nodiscard]] TimeNs now(std::size_t instance) const;
     [[nodiscard]] FrontDoor::Scene scene();
@@ -80,7 +81,7 @@ private:
     std::vector<Scheduler> schedulers_;
     FrontDoor door_;
     std::vector<Loop> loops_;
-    std::map<RequestNumber, FaultClass> touched_requests_;  ///< of requests that are still served
+    std::map<RequestNumber, TouchedRequest> touched_requests_;  ///< of requests that are still served
     SimulationSummary summary_;
     StepNumber steps_ = 0;
     TimeNs ended_ = 0;

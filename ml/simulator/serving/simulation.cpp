@@ -160,7 +160,7 @@ Result<SimulationSummary> simulate(const SimulationJob& job, const Progress& pro
     const Fault* fault = s.injected ? s.fault.get() : nullptr;
     RunListener listener;
     listener.step = [&](const StepRecord& record, FaultClass label) { folder->step(record, label, fault); };
-    listener.request = [&](const Request& request, FaultClass label) { folder->request(request, label, fault); };
+    listener.request = [&](const Request& request, FaultClass label, const RequestRecord& record) { folder->request(request, label, record, fault); };
     ServingRun run(parts_of(s), sampler ? *sampler : static_cast<Sink&>(meter), std::move(listener),
                    [&](ProcessIndex process) { return folder->file_of(process); });
     if (!run.serve(progress.stop)) {

@@ -12,6 +12,7 @@ constexpr int kMarksOfARole = 4;
 constexpr std::size_t kMarksOfAStep = 96;
 constexpr std::size_t kHistory = 400;
 constexpr std::size_t kComparable = 20;
+constexpr std::size_t kOutside = 64, kUntold = 16;  ///< that are kept until somebody asks
 
 SpanKind span_kind(EventKind kind) {
     switch (kind) {
@@ -56,11 +57,15 @@ const StepBook::Named& StepBook::named(const Event& event) {
 
 void StepBook::event(const Event& event) {
     next_.event(event);
+    if (event.step == 0 && event.suspect && (event.name != Name::none || !event.text.empty()) && outside_.size() < kOutside) {
+        outside_.push_back(operator_of(event, topology_.process(event.process).rank));
+    }
     const auto place = open_.find(event.step);
     if (place == open_.end()) return;
     StepRecord& record = place->second;
     const TimeNs end = event.start + event.duration;
     if (on_device(event.kind)) record.end = std::max(record.end, end);
+    if (event.cut) record.stuck = std::max(record.stuck, end - record.start);
     if (event.group_size > 1 && event.duration > record.longest_wait) {
         record.longest_wait = event.duration;
         record.waiting_rank = topology_.device_of(event.stream).rank;
@@ -79,15 +84,22 @@ void StepBook::mark(StepRecord& record, const Event& event) {
         if (s.role == event.role && s.rank == rank && s.kind == event.kind) ++of_role;
     }
     if (of_role >= kMarksOfARole || record.suspects.size() >= kMarksOfAStep) return;
+    record.suspects.push_back(operator_of(event, rank));
+    record.suspects.back().group = of_role;
+}
+
+SuspectOperator StepBook::operator_of(const Event& event, int rank) {
+    const ProcessInfo& process = topology_.process(event.process);
     const Named& name = named(event);
-    record.suspects.push_back({event.process, process.title, process.pid, file_of_ ? file_of_(event.process) : std::string{}, rank, event.kind, event.role,
-                               event.layer, name.layer, name.name, event.correlation, event.external, event.start, event.duration, of_role});
+    return {event.process, process.title, process.pid, file_of_ ? file_of_(event.process) : std::string{}, rank, event.kind, event.role,
+            event.layer, name.layer, name.name, event.correlation, event.external, event.start, event.duration, 0};
 }
 
 void StepBook::log(const LogEntry& entry) {
     next_.log(entry);
     if (!entry.suspect) return;
     for (auto& [step, record] : open_) record.suspect_logs.emplace_back(entry.text);
+    if (open_.empty() && untold_.size() < kUntold) untold_.emplace_back(entry.text);
 }
 
 StepRecord& StepBook::open(const StepPlan& plan, std::string text, TimeNs start) {
@@ -95,6 +107,7 @@ StepRecord& StepBook::open(const StepPlan& plan, std::string text, TimeNs start)
     record.plan = plan;
     record.text = std::move(text);
     record.start = record.end = start;
+    record.suspect_logs = std::exchange(untold_, {});
     return record;
 }
 

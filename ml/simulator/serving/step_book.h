@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/layer_rules.h"
@@ -32,6 +33,8 @@ public:
     /// Hands the record out and forgets it; a normal one (as the caller judges) becomes part of what is usual.
     [[nodiscard]] StepRecord close(StepNumber step);
     void learn(const StepRecord& record);
+    /// Marked operators outside of any step (API server, transfers) that ended since the last call.
+    [[nodiscard]] std::vector<SuspectOperator> take_outside() { return std::exchange(outside_, {}); }
 
 private:
     struct Usual {
@@ -44,6 +47,7 @@ private:
     };
 
     void mark(StepRecord& record, const Event& event);
+    [[nodiscard]] SuspectOperator operator_of(const Event& event, int rank);
     [[nodiscard]] const Named& named(const Event& event);
     [[nodiscard]] TimeNs usual(const StepRecord& record) const;
     [[nodiscard]] std::deque<Usual>& history(const StepPlan& plan);
@@ -56,6 +60,8 @@ private:
     std::map<std::pair<int, int>, std::deque<Usual>> usual_;  ///< by instance and kind
     std::unordered_map<std::uint64_t, Named> named_;          ///< by kind and Name
     Named unnamed_;
+    std::vector<SuspectOperator> outside_;
+    std::vector<std::string> untold_;  ///< lines that came while no step was open: the next one has them
 };
 
 }  // namespace faultline::simulator

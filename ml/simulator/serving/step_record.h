@@ -34,6 +34,7 @@ struct StepRecord {
     std::vector<std::string> requests;
     std::vector<int> ranks;
     TimeNs start = 0, end = 0;    ///< first host range to last device work
+    TimeNs stuck = 0;             ///< it had not ended after so long, when the capture did; 0: it ended
     TimeNs rehearsed = kNull;     ///< how long it would have been without the fault; kNull where nothing touched it
     TimeNs usual = kNull;         ///< P99 of normal steps of its kind and size so far; kNull where there were too few
     bool touched = false;         ///< a fault changed something in it

@@ -138,7 +138,12 @@ void TruthFile::step(const StepRecord& record, FaultClass label, const Fault* fa
     put(steps_, first_step_, dumped(step));
 }
 
-void TruthFile::request(const Request& request, FaultClass label, const Fault* fault) {
+void TruthFile::request(const Request& request, FaultClass label, const RequestRecord& record, const Fault* fault) {
+    const bool held = label != FaultClass::normal && record.where != Waiting::nowhere;  // else its steps say what befell it
+    Json suspects = Json::array();
+    if (held) {
+        for (const SuspectOperator& s : record.suspects) suspects.push_back(json_of(s));
+    }
     static constexpr std::array<std::string_view, 5> kEnds{"running", "length", "stop", "aborted", "failed"};
     const Json json{{"id", request.id},
                     {"instance", static_cast<int>(request.instance)},
@@ -152,7 +157,10 @@ void TruthFile::request(const Request& request, FaultClass label, const Fault* f
                     {"preemptions", request.preemptions},
                     {"cached_tokens", request.cached},
                     {"label", fault_class_name(label)},
-                    {"kind", label != FaultClass::normal ? Json(fault->settings().info->id) : Json()}};
+                    {"kind", label != FaultClass::normal ? Json(fault->settings().info->id) : Json()},
+                    {"suspects", std::move(suspects)},
+                    {"logs", held ? Json(record.logs) : Json::array()},
+                    {"explanation", held ? Json(fault->explain(record)) : Json()}};
     put(requests_, first_request_, dumped(json));
 }
 

@@ -20,7 +20,7 @@ public:
     [[nodiscard]] static Result<TruthFile> open(const std::string& path, const RunOptions& options, const Topology& topology, const Fault* fault, bool injected);
 
     void step(const StepRecord& record, FaultClass label, const Fault* fault);
-    void request(const Request& request, FaultClass label, const Fault* fault);
+    void request(const Request& request, FaultClass label, const RequestRecord& record, const Fault* fault);
     void bubble(const IdleGap& gap);
     /// Times of the capture itself, what else is known at the end; then closes.
     [[nodiscard]] Result<void> finish(TimeNs start, TimeNs end, bool stuck, const std::vector<std::string>& files);

@@ -15,6 +15,8 @@ constexpr int kShortestPrompt = 8;
 /// What a client of a closed loop waits between an answer and its next question, on average.
 constexpr double kThinkNs = 150e6;
 constexpr double kFirstQuestionsNs = 400e6;
+/// Share of answers that end by themselves; the others reach what their client allows.
+constexpr double kEndsItself = 0.8;
 
 bool is_batch(Engine engine) { return engine == Engine::vllm_v1_offline || engine == Engine::fsdp; }
 
@@ -40,6 +42,7 @@ Request make_request(const RunOptions& options, const Noise& noise, RequestNumbe
     r.id = request_id(options.deployment.engine, noise, n);
     r.prompt_tokens = tokens(noise.log_normal(w.prompt_median, w.prompt_spread, Draw::prompt_length, n), kShortestPrompt, w.prompt_max);
     r.output_tokens = tokens(noise.log_normal(w.output_median, w.output_spread, Draw::output_length, n), 1, w.output_max);
+    r.max_tokens = noise.chance(kEndsItself, Draw::output_length, n, 1) ? std::max(w.output_max, r.output_tokens) : r.output_tokens;
     if (noise.chance(w.shared_prefix, Draw::prefix, n)) {
         r.prefix_group = static_cast<int>(noise.below(kPrefixGroups, Draw::prefix, n, 1));
         const auto common = static_cast<int>(128 + noise.below(512, Draw::prefix, static_cast<std::uint64_t>(r.prefix_group), 2));

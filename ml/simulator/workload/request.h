@@ -18,7 +18,8 @@ struct Request {
     RequestNumber number = 0;
     std::string id;          ///< as the engine names it: chatcmpl-<hex> with the engine's suffix, <32 hex> in SGLang
     int prompt_tokens = 0;
-    int output_tokens = 0;   ///< it will make (length or stop)
+    int output_tokens = 0;   ///< it will make
+    int max_tokens = 0;      ///< its client allows; one that makes fewer ends by its own end token
     int prefix_group = -1;   ///< shares the first `prefix_tokens` of its prompt with others of the group
     int prefix_tokens = 0;
     bool random = false, top_k = false, penalties = false, guided = false, logprobs = false;

@@ -17,7 +17,6 @@ void Scheduler::add(Request request, TimeNs now) {
     live.request = std::move(request);
     if (live.request.received == kNull) live.request.received = now;
     live.target = live.request.prompt_tokens;
-    if (state_->duty == InstanceDuty::decode_only) live.scheduled = true;
     state_->waiting.push_back(std::move(live));
     LiveRequest& kept = state_->waiting.back();
     state_->here[kept.request.number] = &kept;
@@ -33,13 +32,13 @@ StepPlan Scheduler::schedule(TimeNs now, const SchedulerKnobs& knobs) {
     StepPlan plan;
     plan.instance = s.instance;
     plan.scheduled = now;
-    s.withheld = knobs.withheld_blocks;
+    plan.new_token_ratio_before = s.new_token_ratio;
+    s.blocks.withhold(knobs.withheld_blocks);
     if (knobs.run) {
-        if (knobs.retract > 0) s.retract(plan, knobs.retract);
         switch (s.options.deployment.engine) {
             case Engine::vllm_v1_offline:
             case Engine::vllm_v1_online: s.schedule_mixed(plan, knobs); break;
-            case Engine::vllm_v0:
+            case Engine::vllm_v0: s.whole_prompts() ? s.schedule_prefill_first(plan, knobs) : s.schedule_mixed(plan, knobs); break;
             case Engine::sglang: s.schedule_prefill_first(plan, knobs); break;
             case Engine::fsdp: s.schedule_batch(plan, knobs); break;
         }
@@ -52,6 +51,7 @@ StepPlan Scheduler::schedule(TimeNs now, const SchedulerKnobs& knobs) {
     plan.waiting = waiting();
     plan.blocks_used = blocks_used();
     plan.blocks_total = s.blocks.total();
+    plan.new_token_ratio = s.new_token_ratio;
     return plan;
 }
 
@@ -62,8 +62,10 @@ StepOutcome Scheduler::complete(const StepPlan& plan, TimeNs now) {
         outcome.drafts += r.drafts + r.ghost_drafts;
         outcome.accepted += r.accepted;
         const auto found = s.here.find(r.request);
-        if (found == s.here.end() || !r.last_chunk) continue;
+        if (found == s.here.end()) continue;
         LiveRequest& live = *found->second;
+        if (r.context) s.share_computed(live, r.computed_before + r.tokens);
+        if (!r.last_chunk) continue;
         Request& request = live.request;
         const int tokens = 1 + r.accepted;
         live.in_flight -= tokens;
@@ -77,7 +79,7 @@ StepOutcome Scheduler::complete(const StepPlan& plan, TimeNs now) {
         }
         if (request.generated >= request.output_tokens) {
             outcome.finished.push_back(request.number);
-            s.leave(live, request.number % 3 == 0 ? RequestEnd::finished_stop : RequestEnd::finished_length, now);
+            s.leave(live, request.generated < request.max_tokens ? RequestEnd::finished_stop : RequestEnd::finished_length, now);
         } else if (s.duty == InstanceDuty::prefill_only) {
             outcome.prefilled.push_back(request.number);
             s.leave(live, RequestEnd::running, now);
@@ -91,10 +93,8 @@ bool Scheduler::has_work() const { return !state_->waiting.empty() || !state_->r
 int Scheduler::waiting() const { return static_cast<int>(state_->waiting.size()); }
 int Scheduler::running() const { return static_cast<int>(state_->running.size()); }
 std::int64_t Scheduler::blocks_total() const { return state_->blocks.total(); }
-std::int64_t Scheduler::blocks_used() const {
-    // What is withheld is gone for the engine's own count too.
-    return std::min(state_->blocks.total(), state_->blocks.used() + state_->withheld);
-}
+std::int64_t Scheduler::blocks_used() const { return state_->blocks.used() + state_->blocks.withheld(); }
+std::int64_t Scheduler::blocks_warm() const { return state_->blocks.warm(); }
 std::int64_t Scheduler::preemptions() const { return state_->preempted; }
 
 double Scheduler::prefix_hit_rate() const {

@@ -1,9 +1,12 @@
 // The scheduler of one engine instance: continuous batching with a token budget, chunked prefill, paged KV blocks, prefix cache, preemption
 // by recompute (vLLM) or retraction (SGLang), speculative drafts, and static batches in lockstep (FSDP). ENGINES §2.1, §2.4, §2.5.
 //
-// Policies by engine: vLLM v1 mixes prompt chunks with decodes, running first; v0 runs prefills alone before decodes; SGLang runs prefill
-// batches (EXTEND) apart from decodes unless mixed chunking is on; FSDP takes a batch and decodes it to the end of its longest member.
-// Conserved: used + free blocks = total; tokens out = scheduled generation tokens - rejected drafts. Deterministic. One thread.
+// Policies by engine: vLLM v1 mixes prompt chunks with decodes, running first; v0 runs whole prompts alone before decodes; SGLang runs prefill
+// batches (EXTEND) apart from decodes and admits by what it expects the running ones to need; FSDP takes a batch and decodes it to the end of its
+// longest member.
+// Budget of a step: chunk_tokens for vLLM v1 and for the EXTEND batches of SGLang. v0 has room for its longest possible request at least, as it
+// refuses what is longer than max_num_batched_tokens; where that is above 32768 tokens it chunks prompts, and mixes them, as it does by default.
+// Conserved: blocks in use, warm and withheld <= total; tokens out = scheduled generation tokens - rejected drafts. Deterministic. One thread.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +28,9 @@ struct SchedulerKnobs {
     bool admit = true;                 ///< false: nothing is taken from the waiting queue (E5, E6)
     bool run = true;                   ///< false: running requests get no token either (E5, E11): empty plans
     bool prefix_cache = true;          ///< false: lookups miss
-    int ghost_drafts = 0;              ///< placeholders added to each verify (E2)
+    int ghost_drafts = 0;              ///< placeholders added to each verify, as far as the budget goes (E2)
     double draft_acceptance = -1;      ///< instead of the deployment's; < 0: unchanged
-    bool misroute_one_token_prefill = false;  ///< E1: leave exactly one token of budget for a new request and send it down the decode path
+    bool misroute_one_token_prefill = false;  ///< E1: leave the last token of the budget for a new request and send it down the decode path
     int retract = 0;                   ///< running requests to preempt now, whatever the blocks (A2)
 };
 
@@ -59,7 +62,8 @@ public:
     [[nodiscard]] int waiting() const;
     [[nodiscard]] int running() const;
     [[nodiscard]] std::int64_t blocks_total() const;
-    [[nodiscard]] std::int64_t blocks_used() const;  ///< withheld ones too
+    [[nodiscard]] std::int64_t blocks_used() const;  ///< withheld ones too: they are gone for the engine's own count
+    [[nodiscard]] std::int64_t blocks_warm() const;  ///< of prefixes that nobody refers to
     [[nodiscard]] double prefix_hit_rate() const;  ///< of the last thousand lookups or so, as the log line says it
     [[nodiscard]] std::int64_t preemptions() const;
     /// A request that is here, or left with the last complete() or schedule(); null else.

@@ -18,6 +18,11 @@ int Scheduler::State::draft_tokens(const LiveRequest& live) const {
     return std::max(0, std::min(options.deployment.spec_tokens, live.request.output_tokens - live.expected() - 1));
 }
 
+/// Drafts are verified with the token before them; placeholders that nobody drafted (E2) come behind them.
+int Scheduler::State::decode_tokens(const LiveRequest& live, const SchedulerKnobs& knobs) const {
+    return 1 + draft_tokens(live) + std::max(0, knobs.ghost_drafts);
+}
+
 bool Scheduler::State::room_for_more(const SchedulerKnobs& knobs) const {
     const int most = knobs.max_running > 0 ? knobs.max_running : options.deployment.max_num_seqs;
     return static_cast<int>(running.size()) < most;
@@ -26,17 +31,17 @@ bool Scheduler::State::room_for_more(const SchedulerKnobs& knobs) const {
 bool Scheduler::State::put_running(LiveRequest& live, int tokens, StepPlan& plan, const SchedulerKnobs& knobs) {
     Request& r = live.request;
     const bool context = live.in_context();
-    const int drafts = context ? 0 : tokens - 1;
-    const int ghosts = context || knobs.ghost_drafts <= 0 ? 0 : knobs.ghost_drafts;
+    const int drafts = context ? 0 : std::min(tokens - 1, draft_tokens(live));
+    const int ghosts = context ? 0 : tokens - 1 - drafts;
     const std::int64_t before = blocks.used();
-    if (!blocks.hold(live.blocks, r.computed + tokens + ghosts, knobs.withheld_blocks)) {
+    if (!blocks.hold(live.blocks, r.computed + tokens)) {
         ++plan.failed_allocations;
         return false;
     }
     plan.new_blocks += static_cast<int>(blocks.used() - before);
     ScheduledRequest s;
     s.request = r.number;
-    s.tokens = tokens + ghosts;
+    s.tokens = tokens;
     s.context = context;
     s.first = !live.scheduled;
     s.resumed = live.resumed;
@@ -74,67 +79,82 @@ void Scheduler::State::note_lookup(std::int64_t hits, std::int64_t asks, StepPla
     }
 }
 
+/// Tokens of its prompt that are in the prefix cache, in whole blocks; one at least is left to compute, for the token that it makes.
+int Scheduler::State::cached_tokens(const LiveRequest& live, const SchedulerKnobs& knobs) const {
+    const Request& r = live.request;
+    if (!options.deployment.prefix_cache || !knobs.prefix_cache || r.prefix_group < 0 || !live.in_context()) return 0;
+    const int block = options.deployment.block_size;
+    return std::min({blocks.cached_tokens(r.prefix_group), r.prefix_tokens, live.target - 1}) / block * block;
+}
+
+/// What is computed of a common prefix is there for others at once, while its request still runs (vLLM v1 and SGLang).
+void Scheduler::State::share_computed(LiveRequest& live, int tokens) {
+    const Request& r = live.request;
+    if (!options.deployment.prefix_cache || r.prefix_group < 0 || r.computed < tokens) return;
+    blocks.publish(live.blocks, r.prefix_group, std::min(tokens, r.prefix_tokens));
+}
+
 bool Scheduler::State::admit(StepPlan& plan, int& budget, bool whole, const SchedulerKnobs& knobs) {
     if (waiting.empty() || !room_for_more(knobs)) return false;
     LiveRequest& live = waiting.front();
     Request& r = live.request;
     const bool transferred = !live.in_context();  // its KV cache came from a prefill instance
-    int cached = 0;
-    if (!transferred && r.computed == 0 && options.deployment.prefix_cache) {
-        const int warm = knobs.prefix_cache && r.prefix_group >= 0 ? std::min(blocks.warm_tokens(r.prefix_group), r.prefix_tokens) : 0;
-        const int block = options.deployment.block_size;
-        cached = std::min(warm, live.target - 1) / block * block;
-    }
-    int tokens = transferred ? 1 : live.target - cached - r.computed;
+    const int cached = cached_tokens(live, knobs);
+    int tokens = transferred ? 1 : live.target - cached;
     bool misroute = false;
     if (!transferred && knobs.misroute_one_token_prefill && !live.scheduled && tokens > 1 && plan.context_requests == 0) {
-        tokens = 1;
         misroute = true;
-    } else if (!whole) {
-        tokens = std::min(tokens, budget);
+    } else if (whole && tokens > budget) {
+        return false;
     }
-    if (tokens <= 0 || (whole && tokens > budget && !plan.requests.empty())) return false;
-    const int computed = r.computed;
+    const int computed = r.computed, all = tokens;
+    tokens = misroute ? 1 : std::min(tokens, budget);
     if (cached > 0) {
-        blocks.share(live.blocks, r.prefix_group);
+        blocks.share(live.blocks, r.prefix_group, cached);
         r.computed = cached;
     }
-    if (!put_running(live, tokens, plan, knobs)) {
-        blocks.release(live.blocks, -1, 0);
+    if (!promises_room(live, computed + all) || !put_running(live, tokens, plan, knobs)) {
+        blocks.release(live.blocks);
         r.computed = computed;
         return false;
     }
-    if (!transferred && computed == 0 && options.deployment.prefix_cache) note_lookup(cached, live.target, plan);
+    if (!transferred && options.deployment.prefix_cache) note_lookup(cached, live.target, plan);
     ScheduledRequest& s = plan.requests.back();
     s.cached = cached;
     s.decode_route = misroute;
-    if (s.first) r.cached = cached;
+    if (s.first && s.context) r.cached = cached;
     if (s.context) ++plan.context_requests;
-    budget -= tokens;
+    // The misrouted token is the last one of the budget (E1).
+    budget = misroute ? 0 : budget - tokens;
     running.splice(running.end(), waiting, waiting.begin());
     return true;
 }
 
 void Scheduler::State::preempt(std::list<LiveRequest>::iterator victim, StepPlan& plan) {
     Request& r = victim->request;
-    blocks.release(victim->blocks, r.prefix_group, r.prefix_tokens);
+    blocks.release(victim->blocks);
     r.computed = 0;
     ++r.preemptions;
     ++preempted;
     victim->target = r.prompt_tokens + r.generated;
     victim->resumed = true;
+    full = false;
     plan.preempted.push_back(r.number);
-    std::erase_if(plan.requests, [&](const ScheduledRequest& s) { return s.request == r.number; });
-    waiting.splice(waiting.begin(), running, victim);
+    // SGLang puts it behind those that wait, vLLM before them.
+    waiting.splice(options.deployment.engine == Engine::sglang ? waiting.end() : waiting.begin(), running, victim);
 }
 
-/// The one that came last goes; never one whose token is under way, nor `keep`.
+/// Never one whose token is under way, or that has its place in this step.
+bool Scheduler::State::may_preempt(const LiveRequest& live, const StepPlan& plan) const {
+    return live.in_flight == 0 &&
+           std::none_of(plan.requests.begin(), plan.requests.end(), [&](const ScheduledRequest& s) { return s.request == live.request.number; });
+}
+
+/// The one that came last goes, but never `keep`.
 bool Scheduler::State::preempt_last(StepPlan& plan, const LiveRequest* keep) {
     for (auto at = running.end(); at != running.begin();) {
         --at;
-        const bool planned =
-            std::any_of(plan.requests.begin(), plan.requests.end(), [&](const ScheduledRequest& s) { return s.request == at->request.number; });
-        if (&*at == keep || at->in_flight > 0 || planned) continue;
+        if (&*at == keep || !may_preempt(*at, plan)) continue;
         preempt(at, plan);
         return true;
     }
@@ -143,7 +163,8 @@ bool Scheduler::State::preempt_last(StepPlan& plan, const LiveRequest* keep) {
 
 void Scheduler::State::leave(LiveRequest& live, RequestEnd end, TimeNs time) {
     Request& r = live.request;
-    blocks.release(live.blocks, options.deployment.prefix_cache ? r.prefix_group : -1, r.prefix_tokens);
+    blocks.release(live.blocks);
+    full = false;
     r.end = end;
     r.ended = time;
     (end == RequestEnd::aborted ? aborted : finished).push_back(r.number);

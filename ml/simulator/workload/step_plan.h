@@ -43,6 +43,8 @@ struct StepPlan {
     int new_blocks = 0;                 ///< allocated by this step
     int failed_allocations = 0;         ///< allocate_slots that gave nothing
     std::int64_t hit_tokens = 0, asked_tokens = 0;  ///< of prefix lookups in this step
+    std::int64_t tokens_gained = 0;                      ///< SGLang: room that its retractions made
+    double new_token_ratio_before = 0, new_token_ratio = 0;  ///< SGLang: before and after this step
     int distinct_experts = 0;           ///< touched per MoE layer on average; the device model fills it in
     int padded_batch = 0;               ///< rows of the graph; the device model fills it in
 

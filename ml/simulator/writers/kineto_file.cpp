@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/simulated.h"
-#include "ml/simulator/writers/gpu_facts.h"
 
 namespace faultline::simulator {
 
@@ -95,12 +94,11 @@ Result<std::unique_ptr<KinetoFile>> KinetoFile::open(const std::string& folder, 
 
 void KinetoFile::header(const RunOptions& options) {
     const NodeIndex node = topology_.process(process_).node;
-    const GpuFacts gpu = gpu_facts(options.deployment.gpu);
-    processors_ = gpu.processors;
+    gpu_ = gpu_facts(options.deployment.gpu);
     auto devices = nlohmann::ordered_json::array();
     int rank = -1, world = 0;
     for (const DeviceInfo& device : topology_.devices) {
-        if (device.node == node) devices.push_back(device_properties(gpu, device.ordinal));
+        if (device.node == node) devices.push_back(device_properties(gpu_, device.ordinal));
         if (device.process == process_ && rank < 0) rank = device.rank;
         world = std::max(world, device.rank + 1);
     }
@@ -147,7 +145,10 @@ void KinetoFile::rows() {
 }
 
 void KinetoFile::begin(std::string_view category, const Event& event, std::string_view json, std::int64_t pid, std::int64_t tid) {
-    const TimeNs from = clock_.at(event.start);
+    begin(category, json, pid, tid, clock_.at(event.start), clock_.at(event.start + event.duration));
+}
+
+void KinetoFile::begin(std::string_view category, std::string_view json, std::int64_t pid, std::int64_t tid, TimeNs from, TimeNs until) {
     ts_ = from - base_;
     file_->text(index_++ == 0 ? "\n  {\n    \"ph\": \"X\", \"cat\": \"" : ",\n  {\n    \"ph\": \"X\", \"cat\": \"");
     file_->text(category);
@@ -160,7 +161,7 @@ void KinetoFile::begin(std::string_view category, const Event& event, std::strin
     file_->text(",\n    \"ts\": ");
     file_->microseconds(ts_);
     file_->text(", \"dur\": ");
-    file_->microseconds(clock_.at(event.start + event.duration) - from);
+    file_->microseconds(until - from);
     file_->text(",\n    \"args\": {\n      ");
 }
 
@@ -181,7 +182,7 @@ void KinetoFile::event(const Event& event) {
     const NameFacts* facts = &scratch_;
     if (!event.text.empty()) {
         // Annotations are texts of their own, of which only the escaped form is needed.
-        if (event.kind == EventKind::range || event.kind == EventKind::op || event.kind == EventKind::python) {
+        if (event.kind == EventKind::range || event.kind == EventKind::op) {
             scratch_.json.clear();
             append_escaped(scratch_.json, event.text);
         } else {
@@ -201,10 +202,7 @@ void KinetoFile::host(const Event& event, const NameFacts& facts) {
     const std::int64_t tid = event.thread == ThreadIndex::none ? pid_ : topology_.thread(event.thread).tid;
     begin(category_of(event.kind), event, facts.json, pid_, tid);
     if (event.kind == EventKind::python) {
-        file_->text("\"Python parent id\": null, \"Python id\": ");
-        file_->number(++frames_);
-        file_->text(", \"Ev Idx\": ");
-        file_->number(index_);
+        frame_arguments(event, facts);
     } else if (event.kind == EventKind::range || event.kind == EventKind::op) {
         file_->text("\"External id\": ");
         file_->number(event.external);
@@ -226,8 +224,42 @@ void KinetoFile::host(const Event& event, const NameFacts& facts) {
     }
     if (event.cut) file_->text(", \"finished\": false");
     file_->text("\n    }\n  }");
-    if (facts.launches && event.correlation != 0 && (event.kind == EventKind::runtime_call || event.kind == EventKind::driver_call))
-        flow(true, pid_, tid, ts_, event.correlation);
+    if (event.kind == EventKind::range && event.external != 0) {
+        device_ranges_.ended(event.external, facts.json);
+        device_ranges(false);
+    }
+    if (!facts.launches || event.correlation == 0 || (event.kind != EventKind::runtime_call && event.kind != EventKind::driver_call)) return;
+    flow(true, pid_, tid, ts_, event.correlation);
+    if (event.around != 0) device_ranges_.launched(event.around);
+}
+
+void KinetoFile::frame_arguments(const Event& event, const NameFacts& facts) {
+    file_->text("\"Python parent id\": ");
+    if (event.around != 0)
+        file_->number(event.around);
+    else
+        file_->text("null");
+    file_->text(", \"Python id\": ");
+    file_->number(event.external);
+    if (facts.module >= 0) {
+        file_->text(", \"Python module id\": ");
+        file_->number(facts.module);
+    }
+    file_->text(", \"Ev Idx\": ");
+    file_->number(index_);
+}
+
+void KinetoFile::device_ranges(bool at_end) {
+    device_ranges_.tell_done(
+        [this](std::uint32_t id, std::string_view json, const DeviceRanges::Stretch& stretch) {
+            constexpr TimeNs kMargin = 1;  // by which Kineto draws them around their work (FORMATS §2.2)
+            begin("gpu_user_annotation", json, topology_.device_of(stretch.stream).ordinal, topology_.stream(stretch.stream).number,
+                  clock_.at(stretch.start) - kMargin, clock_.at(stretch.end) + kMargin);
+            file_->text("\"External id\": ");
+            file_->number(id);
+            file_->text("\n    }\n  }");
+        },
+        at_end);
 }
 
 void KinetoFile::device(const Event& event, const NameFacts& facts) {
@@ -265,23 +297,28 @@ void KinetoFile::device(const Event& event, const NameFacts& facts) {
     }
     file_->text("\n    }\n  }");
     if (event.correlation != 0) flow(false, ordinal, stream, ts_, event.correlation);
+    if (event.around != 0) device_ranges_.worked(event.around, event.stream, event.start, event.start + event.duration);
 }
 
 void KinetoFile::kernel_arguments(const Event& event, const NameFacts& facts) {
     if (event.block != 0) {
-        constexpr std::uint64_t kThousand = 1000, kWarp = 32;
-        const auto processors = static_cast<std::uint64_t>(processors_);
+        // In single precision, as Kineto computes them: the last digits show it.
+        const float blocks = static_cast<float>(event.grid) / static_cast<float>(gpu_.processors), warps = blocks * static_cast<float>(event.block) / 32.0F;
+        const auto millionths = [](float value) { return static_cast<std::uint64_t>(static_cast<double>(value) * 1e6 + 0.5); };
         file_->text(",\n      \"registers per thread\": ");
         file_->number(facts.registers);
-        file_->text(", \"shared memory\": 0,\n      \"blocks per SM\": ");
-        file_->thousandths(event.grid * kThousand / processors);
+        file_->text(", \"shared memory\": ");
+        file_->number(facts.shared);
+        file_->text(",\n      \"blocks per SM\": ");
+        file_->millionths(millionths(blocks));
         file_->text(", \"warps per SM\": ");
-        file_->thousandths(event.grid * kThousand * ((event.block + kWarp - 1) / kWarp) / processors);
+        file_->millionths(millionths(warps));
         file_->text(",\n      \"grid\": [");
         file_->number(event.grid);
         file_->text(", 1, 1],\n      \"block\": [");
         file_->number(event.block);
-        file_->text(", 1, 1]");
+        file_->text(", 1, 1],\n      \"est. achieved occupancy %\": ");
+        file_->number(occupancy_percent(gpu_, facts.registers, facts.shared, event.grid, event.block));
     }
     if (!facts.collective || event.group_size == 0) return;
     file_->text(",\n      \"Collective name\": \"");
@@ -307,6 +344,7 @@ void KinetoFile::counter(const CounterEvent& counter) {
 }
 
 Result<void> KinetoFile::finish(TimeNs end) {
+    device_ranges(true);
     file_->text(index_ == 0 ? "\n" : ",\n");
     file_->text("  {\n    \"name\": \"Record Window End\", \"ph\": \"i\", \"s\": \"g\",\n    \"pid\": \"\", \"tid\": \"\", \"ts\": ");
     file_->microseconds(clock_.at(end) - base_);

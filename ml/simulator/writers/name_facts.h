@@ -11,13 +11,19 @@
 
 namespace faultline::simulator {
 
+/// What a call waits for, or makes a stream wait for: the synchronisation types of CUPTI (FORMATS §1.4).
+enum class Waits : std::uint8_t { nothing, event, stream_for_event, stream, context };
+
 struct NameFacts {
     std::string json;                  ///< escaped for JSON
     std::uint32_t callback = 0;        ///< of calls; 0: not known
     bool launches = false;             ///< a call that starts device work
+    Waits waits = Waits::nothing;      ///< of calls
     bool collective = false;           ///< an NCCL kernel
     std::uint32_t registers = 0;       ///< per thread, of kernels; follows from the name
+    std::uint32_t shared = 0;          ///< bytes of shared memory of a block
     std::string_view collective_name;  ///< allreduce
+    std::int64_t module = -1;          ///< of Python frames: the number of the module that is called; -1: it is no call of one
 };
 
 [[nodiscard]] NameFacts name_facts(std::string_view text);

@@ -9,6 +9,7 @@
 
 #include "core/simulated.h"
 #include "ml/simulator/writers/gpu_facts.h"
+#include "ml/simulator/writers/nsys_enums.h"
 #include "ml/simulator/writers/nsys_schema.h"
 
 namespace faultline::simulator {
@@ -72,6 +73,7 @@ Result<std::unique_ptr<NsysFile>> NsysFile::open(const std::string& path, bool o
     if (auto done = file->db_.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384; BEGIN;"); !done)
         return passed_on(done.error());
     if (auto done = file->db_.execute(std::string(older ? nsys_older_tables() : nsys_tables())); !done) return passed_on(done.error());
+    if (auto done = write_nsys_enums(file->db_, older); !done) return passed_on(done.error());
     if (auto done = file->prepare(); !done) return passed_on(done.error());
     if (auto done = file->describe(options); !done) return passed_on(done.error());
     if (auto done = file->describe_processes(); !done) return passed_on(done.error());
@@ -79,7 +81,7 @@ Result<std::unique_ptr<NsysFile>> NsysFile::open(const std::string& path, bool o
 }
 
 Result<void> NsysFile::prepare() {
-    const std::array<std::pair<sql::Statement*, std::string_view>, 6> all{
+    const std::array<std::pair<sql::Statement*, std::string_view>, 7> all{
         {{&strings_, "INSERT INTO StringIds VALUES (?1, ?2)"},
          {&ranges_,
           "INSERT INTO NVTX_EVENTS (start, \"end\", eventType, text, globalTid, textId, domainId) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
@@ -90,14 +92,17 @@ Result<void> NsysFile::prepare() {
           "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, \"end\", deviceId, contextId, streamId, correlationId, globalPid, demangledName, "
           "shortName, launchType, cacheConfig, registersPerThread, gridX, gridY, gridZ, blockX, blockY, blockZ, staticSharedMemory, "
           "dynamicSharedMemory, localMemoryPerThread, localMemoryTotal, gridId, graphNodeId) "
-          "VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, 1, 0, ?9, ?10, 1, 1, ?11, 1, 1, 0, 0, 0, 0, 0, ?12)"},
+          "VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, 1, 0, ?9, ?10, 1, 1, ?11, 1, 1, 0, ?13, 0, 0, 0, ?12)"},
          {&copies_,
           "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, \"end\", deviceId, contextId, streamId, correlationId, globalPid, bytes, "
           "copyKind, "
           "srcKind, dstKind, graphNodeId) VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
          {&sets_,
           "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET (start, \"end\", deviceId, contextId, streamId, correlationId, globalPid, value, bytes, "
-          "memKind, graphNodeId) VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, 0, ?7, 2, ?8)"}}};
+          "memKind, graphNodeId) VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, 0, ?7, 2, ?8)"},
+         {&waits_,
+          "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, \"end\", deviceId, contextId, streamId, correlationId, globalPid, syncType, "
+          "eventId) VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8)"}}};
     for (const auto& [statement, text] : all) {
         auto made = db_.prepare(text);
         if (!made) return tl::unexpected<Error>(made.error());
@@ -242,7 +247,37 @@ Result<void> NsysFile::call(const Event& event) {
     if (!id) return tl::unexpected<Error>(id.error());
     calls_.bind(1, clock_.at(event.start) - session_).bind(2, end_of(event)).bind(3, std::int64_t{event.kind == EventKind::driver_call});
     calls_.bind(4, global_tid(event)).bind(5, std::int64_t{event.correlation}).bind(6, *id);
-    return calls_.run();
+    if (auto done = calls_.run(); !done) return done;
+    const Waits waits = event.text.empty() ? names_.of(event.name).waits : name_facts(event.text).waits;
+    return waits == Waits::nothing ? Result<void>() : wait(event, waits);
+}
+
+/// The stream a call acts on; where it does not say so, the first of its process.
+std::optional<StreamIndex> NsysFile::stream_of(const Event& call) const {
+    if (call.stream != StreamIndex::none) return call.stream;
+    for (std::size_t i = 0; i < topology_.streams.size(); ++i)
+        if (topology_.devices[static_cast<std::size_t>(topology_.streams[i].device)].process == call.process) return static_cast<StreamIndex>(i);
+    return std::nullopt;
+}
+
+/// What CUPTI records of a wait lies inside the call: in real exports it begins 0.2 to 1.2 us after it and ends as long before it returns.
+Result<void> NsysFile::wait(const Event& event, Waits waits) {
+    constexpr std::int64_t kNone = 0xFFFFFFFF, kFirstEvent = 18;
+    // Exports of 2022 number them otherwise than their ENUM_CUPTI_SYNC_TYPE says (seen in schemas 2.9 and 3.1).
+    constexpr std::array<std::int64_t, 5> kTypes{0, 1, 2, 3, 4}, kOlderTypes{0, 2, 3, 3, 1};
+    const std::optional<StreamIndex> stream = stream_of(event);
+    if (!stream) return {};
+    const bool on_stream = waits == Waits::stream || waits == Waits::stream_for_event, of_event = waits == Waits::event || waits == Waits::stream_for_event;
+    const TimeNs before = std::min<TimeNs>(on_stream && !of_event ? 660 : 350, event.duration / 3);
+    const TimeNs after = std::min<TimeNs>(on_stream && !of_event ? 710 : 370, event.duration / 3);
+    waits_.bind(1, clock_.at(event.start) - session_ + before).bind(2, end_of(event) - after);
+    waits_.bind(3, std::int64_t{topology_.device_of(*stream).ordinal});
+    waits_.bind(4, on_stream ? std::int64_t{topology_.stream(*stream).number} : kNone);
+    waits_.bind(5, std::int64_t{event.correlation}).bind(6, global_pid(event.process));
+    waits_.bind(7, (older_ ? kOlderTypes : kTypes)[static_cast<std::size_t>(waits)]);
+    // Events are used again and again: one for each thread and stream.
+    waits_.bind(8, of_event ? kFirstEvent + (on_stream ? std::int64_t{topology_.stream(*stream).number} : static_cast<std::int64_t>(event.thread)) : kNone);
+    return waits_.run();
 }
 
 Result<void> NsysFile::device(const Event& event) {
@@ -257,8 +292,9 @@ Result<void> NsysFile::device(const Event& event) {
         if (!whole) return tl::unexpected<Error>(whole.error());
         const auto part = string(event, Use::short_name);
         if (!part) return tl::unexpected<Error>(part.error());
-        const std::int64_t registers = event.text.empty() ? names_.of(event.name).registers : name_facts(event.text).registers;
-        insert.bind(7, *whole).bind(8, *part).bind(9, registers);
+        const NameFacts own = event.text.empty() ? NameFacts() : name_facts(event.text);
+        const NameFacts& facts = event.text.empty() ? names_.of(event.name) : own;
+        insert.bind(7, *whole).bind(8, *part).bind(9, std::int64_t{facts.registers}).bind(13, std::int64_t{facts.shared});
         insert.bind(10, std::int64_t{std::max(event.grid, 1u)}).bind(11, std::int64_t{std::max(event.block, 1u)});
         node_column = 12;
     } else if (event.kind == EventKind::memory_copy) {
@@ -289,7 +325,8 @@ Result<bool> NsysFile::event(const Event& event) {
 }
 
 Result<bool> NsysFile::counter(const CounterEvent& counter) {
-    // The older schema has no table for them, and the metrics of this one are those of GPUs.
+    // The older schema has no table for them, and the metrics of this one are those of GPUs: no table of either holds what a host says of
+    // itself, such as its clock (FORMATS §1.3).
     if (older_ || counter.device < 0) return false;
     const std::int64_t type = kMetricSource | counter.device;
     const auto [at, added] = metric_ids_.try_emplace({counter.device, fmt::format("{} [{}]", counter.name, counter.unit)}, 0);
@@ -319,7 +356,7 @@ Result<void> NsysFile::finish(TimeNs end) {
         !done)
         return passed_on(done.error());
     if (auto done = db_.execute("COMMIT"); !done) return passed_on(done.error());
-    for (sql::Statement* s : {&strings_, &ranges_, &calls_, &kernels_, &copies_, &sets_, &metrics_}) *s = sql::Statement();
+    for (sql::Statement* s : {&strings_, &ranges_, &calls_, &kernels_, &copies_, &sets_, &waits_, &metrics_}) *s = sql::Statement();
     *cut = sql::Statement();
     if (auto done = db_.close(); !done) return passed_on(done.error());
     return {};

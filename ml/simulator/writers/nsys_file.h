@@ -38,13 +38,15 @@ private:
     [[nodiscard]] Result<std::int64_t> string(const Event& event, Use use);
     [[nodiscard]] Result<void> range(const Event& event);
     [[nodiscard]] Result<void> call(const Event& event);
+    [[nodiscard]] Result<void> wait(const Event& event, Waits waits);
     [[nodiscard]] Result<void> device(const Event& event);
+    [[nodiscard]] std::optional<StreamIndex> stream_of(const Event& call) const;
     [[nodiscard]] std::int64_t global_pid(ProcessIndex process) const;
     [[nodiscard]] std::int64_t global_tid(const Event& event) const;
     [[nodiscard]] TimeNs end_of(const Event& event) const { return clock_.at(event.start + event.duration) - session_; }
 
     sql::Connection db_;
-    sql::Statement strings_, ranges_, calls_, kernels_, copies_, sets_, metrics_;
+    sql::Statement strings_, ranges_, calls_, kernels_, copies_, sets_, waits_, metrics_;
     bool older_ = false;
     NodeIndex node_{};
     const Topology& topology_;

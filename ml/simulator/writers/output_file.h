@@ -59,6 +59,15 @@ public:
         text({digits, 4});
     }
 
+    /// With six decimals, as "%f" prints.
+    void millionths(std::uint64_t value) {
+        number(value / 1'000'000);
+        std::array<char, 7> digits{'.'};
+        auto rest = static_cast<unsigned>(value % 1'000'000);
+        for (std::size_t at = digits.size() - 1; at > 0; --at, rest /= 10) digits[at] = static_cast<char>('0' + rest % 10);
+        text({digits.data(), digits.size()});
+    }
+
     [[nodiscard]] bool failed() const { return failed_; }
     [[nodiscard]] Result<void> finish();
 
