@@ -14,6 +14,7 @@
 namespace faultline::simulator {
 namespace {
 
+constexpr std::size_t kFewSteps = 8;    // for a single real one
 constexpr std::size_t kMostSteps = 64;  // of the simulated capture, nearest in size to the real ones
 
 /// |ln| of a ratio; `floor` keeps counts and times near zero from being infinitely far apart.
@@ -130,19 +131,18 @@ std::vector<Step> of_phase(const std::vector<Step>& steps, StepPhase phase) {
     return chosen;
 }
 
-/// The simulated steps nearest in tokens to the middle of the real ones; where either side does not say its tokens, simply the first.
+/// The simulated steps nearest to the middle of the real ones: in tokens, or in the time that devices work where the real ones do not say their tokens.
 std::vector<Step> nearest(std::vector<Step> steps, std::vector<Step> real) {
     // Against itself a capture must come out at 0, so all of them where that is not many more than there are real ones.
-    const std::size_t most = std::max(kMostSteps, real.size());
-    std::erase_if(real, [](const Step& s) { return !s.tokens || *s.tokens <= 0; });
-    const auto tokens = [](const Step& s) { return static_cast<double>(std::max<std::int64_t>(1, s.tokens.value_or(1))); };
-    if (!real.empty()) {
-        std::sort(real.begin(), real.end(), [](const Step& a, const Step& b) { return *a.tokens < *b.tokens; });
-        const double wanted = tokens(real[real.size() / 2]);
-        std::stable_sort(steps.begin(), steps.end(), [&](const Step& a, const Step& b) {
-            return std::abs(std::log(tokens(a) / wanted)) < std::abs(std::log(tokens(b) / wanted));
-        });
-    }
+    const std::size_t most = real.size() == 1 ? kFewSteps : std::max(kMostSteps, real.size());
+    const bool tell = std::any_of(real.begin(), real.end(), [](const Step& s) { return s.tokens && *s.tokens > 0; });
+    if (tell) std::erase_if(real, [](const Step& s) { return !s.tokens || *s.tokens <= 0; });
+    const auto size = [tell](const Step& s) { return static_cast<double>(std::max<std::int64_t>(1, tell ? s.tokens.value_or(1) : s.kernel_busy_ns)); };
+    std::sort(real.begin(), real.end(), [&](const Step& a, const Step& b) { return size(a) < size(b); });
+    const double wanted = size(real[real.size() / 2]);
+    std::stable_sort(steps.begin(), steps.end(), [&](const Step& a, const Step& b) {
+        return std::abs(std::log(size(a) / wanted)) < std::abs(std::log(size(b) / wanted));
+    });
     if (steps.size() > most) steps.resize(most);
     return steps;
 }
