@@ -210,8 +210,6 @@ Result<void> set_over(const SimulateOptions& options, RunOptions& run) {
     set(options.duration, run.duration_s);
     set(options.max_steps, run.max_steps);
     if (options.prefill_decode) d.prefill_decode = true;
-    if (d.engine == Engine::fsdp && !options.tp) d.tp = std::max(2, d.tp);
-    if (d.engine == Engine::fsdp && !options.graphs) d.graphs = GraphMode::none;
     set_load(options, run.workload);
     set_recording(options, run.recording);
     run.seed = options.seed;
@@ -242,6 +240,10 @@ Result<SimulationJob> job_of(const SimulateOptions& options) {
     }
     if (options.scenario.empty()) run.deployment.tp = 2;
     if (auto done = set_over(options, run); !done) return tl::unexpected<Error>(done.error());
+    if (run.deployment.engine == Engine::fsdp) {
+        if (!options.tp) run.deployment.tp = std::max(2, run.deployment.tp);
+        if (!options.graphs) run.deployment.graphs = GraphMode::none;
+    }
     const FaultInfo* info = job.fault ? job.fault->info : nullptr;
     if (job.fault) {
         if (auto done = check_fault_ranks(job.fault->ranks, run.deployment); !done) return tl::unexpected<Error>(done.error());
