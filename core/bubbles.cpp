@@ -274,6 +274,9 @@ bool is_sync_call(std::string_view name) noexcept {
 }
 
 bool is_queue_wait(std::string_view name) noexcept {
+    // The ranges of these waits, where an engine writes them (ENGINES §6).
+    for (const std::string_view range : {"rpc.wait", "core.wait_input", "exec.wait_output", "scheduler.recv_requests"})
+        if (name == range) return true;
     for (const std::string_view part :
          {"acquire_read", "worker_busy_loop", "epoll_wait", "epoll_pwait", "multiprocessing/queues.py", "multiprocessing/connection.py",
           "zmq/sugar", "zmq_poll", "zmq_msg_recv", "recv_multipart", "<built-in method poll", "<method 'poll'"})
