@@ -123,6 +123,23 @@ std::string about_the_fault(const SimulateOptions& o) {
     return {};
 }
 
+/// Scenarios that share the beginning of a word with what was asked for; a few of them.
+std::string scenarios_like(std::string_view asked) {
+    constexpr std::size_t kLetters = 4, kMost = 4;
+    std::string found;
+    std::size_t count = 0;
+    for (const FaultInfo& info : fault_catalogue()) {
+        for (std::size_t at = 0; at + kLetters <= asked.size() && count < kMost; at = std::min(asked.find_first_of("-_ ", at), asked.size() - 1) + 1) {
+            const std::size_t place = info.name.find(asked.substr(at, kLetters));
+            if (place == std::string_view::npos || (place > 0 && info.name[place - 1] != '-')) continue;
+            found += (found.empty() ? "" : ", ") + std::string(info.name);
+            ++count;
+            break;
+        }
+    }
+    return found;
+}
+
 /// Where the command line names no engine: one in which the scenario exists.
 Engine engine_for(const FaultInfo& info) {
     for (const Engine engine : {Engine::vllm_v1_online, Engine::sglang, Engine::vllm_v1_offline, Engine::vllm_v0, Engine::fsdp}) {
@@ -227,7 +244,11 @@ Result<SimulationJob> job_of(const SimulateOptions& options) {
     if (!options.normal) {
         const std::string_view name = options.scenario.empty() ? kSampleScenario : std::string_view(options.scenario);
         const FaultInfo* info = fault_named(name);
-        if (info == nullptr) return wrong(fmt::format("there is no scenario {}", name), "See them all with: faultline simulate --list");
+        if (info == nullptr) {
+            const std::string like = scenarios_like(name);
+            return wrong(fmt::format("there is no scenario {}{}", name, like.empty() ? "" : fmt::format("; like it are {}", like)),
+                         "See them all with: faultline simulate --list");
+        }
         if (info->reserved && !options.reserved) {
             return wrong(
                 fmt::format("the scenario {} is reserved to measure what a model does with the unknown, and never trained on", info->name),

@@ -109,6 +109,8 @@ void TestSimulateCommand::wrong_usage_says_what_to_do_data() {
     };
     row("", "-o DIR");
     row("-o DIR --scenario no-such-thing", "simulate --list");
+    row("-o DIR --scenario preemtion", "kv-preemption");
+    row("-o DIR --scenario x-slow-link-", "simulate --list");
     row("-o DIR --scenario C3", "--reserved");
     row("-o DIR --reserved", "--scenario");
     row("-o DIR --scenario C2 --normal", "--no-fault");
