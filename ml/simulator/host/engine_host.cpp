@@ -70,9 +70,7 @@ ThreadProgram EngineHost::arrival(const Request& request, std::uint32_t arrived,
     ProgramWriter w(kit_, &machine, 0);
     w.push(Role::http);
     w.work(Role::http, 180'000);
-    w.push(Role::tokenize);
-    w.work(Role::tokenize, static_cast<TimeNs>(tokenize_factor * static_cast<double>(90'000 + kTokenizePerToken * request.prompt_tokens)));
-    w.pop(Role::tokenize);
+    write_part(w, Role::tokenize, static_cast<TimeNs>(tokenize_factor * static_cast<double>(90'000 + kTokenizePerToken * request.prompt_tokens)));
     w.work(Role::http, 60'000);
     w.pop(Role::http);
     w.set(arrived, kMessage);
@@ -82,9 +80,7 @@ ThreadProgram EngineHost::arrival(const Request& request, std::uint32_t arrived,
 
 ThreadProgram EngineHost::take_over(const Request& request, TimeNs time) {
     ProgramWriter w(kit_, nullptr, 0);
-    w.push(Role::kv_transfer);
-    w.work(Role::kv_transfer, kStartLoad);
-    w.pop(Role::kv_transfer);
+    write_part(w, Role::kv_transfer, kStartLoad);
     ThreadProgram program = thread_program(at(request.instance).transfer, ProgramPart::api, request.instance, -1, w.take());
     program.not_before = time;
     return program;
@@ -99,9 +95,7 @@ std::vector<ThreadProgram> EngineHost::deliver(int requests, int tokens, TimeNs 
     const auto write = [&](ThreadIndex thread, TimeNs from, Role role, TimeNs cost, std::uint32_t wait_for, std::uint32_t then, TimeNs transport) {
         ProgramWriter w(kit_, &machine, 0);
         if (wait_for != kNoSignal) w.wait(Role::idle, wait_for);
-        w.push(role);
-        w.work(role, cost);
-        w.pop(role);
+        write_part(w, role, cost);
         w.set(then, transport);
         ThreadProgram program;
         program.thread = thread;

@@ -73,9 +73,7 @@ StepPrograms FsdpHost::begin(const StepPlan& plan, const std::vector<StepKernels
     for (std::size_t r = 0; r < place.workers.size(); ++r) {
         ProgramWriter w(kit_, &machine, plan.step);
         w.push_base(BaseFrames::core);
-        w.push(Role::schedule);
-        w.work(Role::schedule, 60'000 + 500 * static_cast<TimeNs>(plan.requests.size()));  // generate(): masks, cache positions
-        w.pop(Role::schedule);
+        write_part(w, Role::schedule, 60'000 + 500 * static_cast<TimeNs>(plan.requests.size()));  // generate(): masks, cache positions
         w.push_text(Role::step, step.text);
         write_requests(w, plan, static_cast<int>(r));
         w.push(Role::prepare_inputs);
@@ -103,9 +101,7 @@ std::vector<ThreadProgram> FsdpHost::end(const StepPlan& plan, const StepOutcome
     forget_ids(plan);
     for (std::size_t r = 0; r < at(plan.instance).workers.size(); ++r) {
         ProgramWriter w(kit_, &machine, plan.step);
-        w.push(Role::update_from_output);
-        w.work(Role::update_from_output, 22'000 + 800 * static_cast<TimeNs>(plan.requests.size()));
-        w.pop(Role::update_from_output);
+        write_part(w, Role::update_from_output, 22'000 + 800 * static_cast<TimeNs>(plan.requests.size()));
         programs.push_back(thread_program(at(plan.instance).workers[r], ProgramPart::end_core, plan.instance, static_cast<int>(r), w.take()));
     }
     return programs;

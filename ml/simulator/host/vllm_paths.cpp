@@ -163,14 +163,10 @@ void inductor_leaf(PathBuilder& path, const Op& op) {
 
 void vllm_path(PathBuilder& path, const Deployment& d, const Op& op, bool in_graph) {
     const bool of_layer = op.layer >= 0;
-    const bool of_forward = of_layer || op.role == Role::embedding || op.role == Role::final_norm || (op.role == Role::all_reduce && !of_layer);
+    const bool of_forward = of_layer || op.role == Role::embedding || op.role == Role::final_norm || op.role == Role::all_reduce;
     if (in_graph) {
-        if (d.graphs == GraphMode::full) {
-            model_root(path, d);
-        } else {
-            model_root(path, d);
-            path.frame("vllm/compilation/backends.py(608): __call__");
-        }
+        model_root(path, d);
+        if (d.graphs != GraphMode::full) path.frame("vllm/compilation/backends.py(608): __call__");
         path.own();
         path.frame("torch/cuda/graphs.py(86): replay");
         path.frame("<built-in method replay of PyCapsule object at 0x7bc642558ff0>");

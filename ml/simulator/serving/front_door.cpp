@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ml/simulator/device/cards.h"
+#include "ml/simulator/serving/percentile.h"
 
 namespace faultline::simulator {
 namespace {
@@ -32,10 +33,7 @@ void UsualWait::add(TimeNs wait) {
 
 TimeNs UsualWait::p99() const {
     if (waits_.size() < kComparable) return kNull;
-    std::vector<TimeNs> sorted(waits_.begin(), waits_.end());
-    const auto rank = static_cast<std::ptrdiff_t>((sorted.size() * 99 + 99) / 100 - 1);
-    std::nth_element(sorted.begin(), sorted.begin() + rank, sorted.end());
-    return sorted[static_cast<std::size_t>(rank)];
+    return simulator::p99({waits_.begin(), waits_.end()});
 }
 
 FrontDoor::FrontDoor(const RunOptions& options, const Noise& noise, const Places& places, TimeNs start)

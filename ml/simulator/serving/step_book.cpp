@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "ml/simulator/serving/percentile.h"
+
 namespace faultline::simulator {
 namespace {
 
@@ -149,9 +151,7 @@ TimeNs StepBook::usual(const StepRecord& record) const {
         }
     }
     if (durations.size() < kComparable) return kNull;
-    const auto rank = static_cast<std::ptrdiff_t>((durations.size() * 99 + 99) / 100 - 1);
-    std::nth_element(durations.begin(), durations.begin() + rank, durations.end());
-    return durations[static_cast<std::size_t>(rank)];
+    return p99(std::move(durations));
 }
 
 }  // namespace faultline::simulator
