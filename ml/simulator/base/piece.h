@@ -17,8 +17,8 @@ enum class Piece : std::uint8_t {
     future_tokens,   ///< SGLang, overlap: token ids of the batch before, still on the device
     positions, kv_indices, device_copy,
     // routing of experts in Triton (gpt-oss)
-    pad, route_rows, route_clear, route_compute, scatter,
+    pad, route_rows, route_clear, route_compute,
 };
-inline constexpr int kPieceCount = static_cast<int>(Piece::scatter) + 1;
+inline constexpr int kPieceCount = static_cast<int>(Piece::route_compute) + 1;
 
 }  // namespace faultline::simulator

@@ -95,7 +95,7 @@ const ModelCard* model_like(const std::vector<ModelCard>& models, int layers, bo
     const ModelCard* best = nullptr;
     double nearest = 0;
     for (const ModelCard& model : models) {
-        if (gpu != nullptr && model.weight_bytes() / ranks > (static_cast<std::int64_t>(gpu->memory_gib) << 30) * 9 / 10) continue;
+        if (gpu != nullptr && !fits(model, *gpu, ranks)) continue;
         const double distance = std::abs(std::log(static_cast<double>(model.layers) / std::max(1, layers))) +
                                 ((model.experts > 0) != moe ? 2 : 0) + (model.mamba_every > 0 ? 1 : 0);
         if (best == nullptr || distance < nearest) {

@@ -29,6 +29,10 @@ std::int64_t ModelCard::kv_bytes_per_token() const {
     return 2LL * kv_heads * head_dim * dtype_bytes * attention_layers();
 }
 
+bool fits(const ModelCard& model, const GpuCard& gpu, int ranks) {
+    return model.weight_bytes() / ranks <= (static_cast<std::int64_t>(gpu.memory_gib) << 30) * 9 / 10;
+}
+
 const std::vector<ModelCard>& model_cards() {
     // Sizes from the models' own configuration files; Qwen3-8B and Qwen3-30B-A3B: ENGINES §4.1, §4.2.
     static const std::vector<ModelCard> cards{

@@ -35,6 +35,8 @@ struct GpuCard {
     double clock_mhz = 0, power_w = 0;
 };
 
+/// Whether the weights leave room for anything else on each of so many ranks.
+[[nodiscard]] bool fits(const ModelCard& model, const GpuCard& gpu, int ranks);
 [[nodiscard]] const std::vector<ModelCard>& model_cards();
 [[nodiscard]] const std::vector<GpuCard>& gpu_cards();
 [[nodiscard]] const ModelCard* model_named(std::string_view name);

@@ -80,7 +80,6 @@ std::string KernelNames::piece(Piece piece) const {
         case Piece::route_rows: return "_sum_bitmatrix_rows";
         case Piece::route_clear: return "_combined_routing_memset";
         case Piece::route_compute: return "_combined_routing_compute";
-        case Piece::scatter: return "_finalize_matmul_scatter_bf16";
     }
     return {};
 }

@@ -47,8 +47,7 @@ Result<void> check(const RunOptions& options, const FaultInfo* fault) {
     if (options.duration_s <= 0 || options.duration_s > 1e6) return wrong("The duration is no number of seconds that can be simulated", "Give more than 0");
     const ModelCard& model = *model_named(d.model);
     const GpuCard& gpu = *gpu_named(d.gpu);
-    const auto memory = static_cast<std::int64_t>(gpu.memory_gib) << 30;
-    if (model.weight_bytes() / d.tp > memory * 9 / 10) {
+    if (!fits(model, gpu, d.tp)) {
         return wrong(fmt::format("{} does not fit on {} {}", model.title, d.tp, gpu.title), "Give more ranks with --tp, or a smaller model");
     }
     if (fault == nullptr) return {};
