@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "app/commands/command.h"
 #include "app/commands/simulate_check.h"
 #include "app/commands/simulate_options.h"
+#include "ml/simulator/campaign/pilot.h"
 #include "ml/simulator/campaign/run_campaign.h"
 
 namespace faultline {
@@ -114,6 +116,20 @@ int run_list(const SimulateOptions& options, const CommandIo& io) {
     return finish_output(io);
 }
 
+/// What of a finished run is unlike what was asked for.
+std::vector<std::string> warnings_about(const SimulationJob& job, const SimulationSummary& summary) {
+    std::vector<std::string> warnings;
+    if (summary.steps == 0) {
+        warnings.emplace_back("no request was served in this time: give a longer --duration or a higher --arrival-rate");
+    } else if (summary.events == 0) {
+        warnings.emplace_back("the traces are empty: fewer steps were served than --skip-steps leaves out");
+    }
+    if (job.fault && job.fault->inject && !job.fault->info->look_alike && summary.steps > 0 && summary.faulty_steps + summary.faulty_requests == 0) {
+        warnings.emplace_back("the fault cost no step and no request as much as shows: give a higher --intensity, a longer --duration or another load");
+    }
+    return warnings;
+}
+
 Json json_of(const SimulationJob& job, const SimulationSummary& summary, double seconds) {
     Json json{{"folder", job.folder}, {"simulated", true}, {"scenario", nullptr}};
     if (job.fault) {
@@ -134,6 +150,7 @@ Json json_of(const SimulationJob& job, const SimulationSummary& summary, double 
                      {"log_lines", summary.log_lines},
                      {"samples", summary.samples},
                      {"stuck", summary.stuck},
+                     {"warnings", warnings_about(job, summary)},
                      {"seconds", seconds}});
     return json;
 }
@@ -153,6 +170,7 @@ void describe(const CommandIo& io, const SimulationJob& job, const SimulationSum
                               {"stack samples", grouped(summary.samples)}},
                              {false, true, false}));
     if (summary.stuck) print_text(io, "the run ended in a hang, as the scenario has it\n");
+    for (const std::string& sentence : warnings_about(job, summary)) print_text(io, sentence + "\n");
     for (const std::string& file : summary.files) print_text(io, fmt::format("{}\n", (std::filesystem::path(job.folder) / file).string()));
     print_text(io, fmt::format("written in {:.2f} s; next: faultline import -o CAPTURE.faultline {}\n", seconds, job.folder));
 }
@@ -214,6 +232,12 @@ Json json_of(const CampaignPlan& plan, const std::string& folder, const Campaign
             {"seconds", seconds}};
 }
 
+/// How long `rest` runs take when `done` took so long.
+std::string time_left(double seconds, std::size_t done, std::size_t rest) {
+    const double left = seconds / static_cast<double>(done) * static_cast<double>(rest);
+    return left < 90 ? fmt::format("{:.0f} s", left) : fmt::format("{:.0f} min", left / 60);
+}
+
 int run_campaign_command(const SimulateOptions& options, const CommandIo& io) {
     const CampaignRequest request{*campaign_named(options.campaign), options.seed, options.reserved, format_of(options)};
     const CampaignPlan plan = plan_campaign(request, fault_catalogue());
@@ -221,8 +245,12 @@ int run_campaign_command(const SimulateOptions& options, const CommandIo& io) {
     Result<CampaignSummary> summary;
     {
         RunProgress progress(io, options.progress);
-        summary = run_campaign(plan, options.folder, simulate, progress.progress(), [&](std::size_t position, const CampaignRun&) {
-            progress.about(fmt::format("run {} of {}", position + 1, plan.runs.size()));
+        std::size_t first = plan.runs.size();  // that this command makes: those before it were there
+        summary = run_campaign(plan, options.folder, simulate_with_history, progress.progress(), [&](std::size_t position, const CampaignRun&) {
+            first = std::min(first, position);
+            std::string left;
+            if (position > first) left = fmt::format(", about {} left", time_left(seconds_since(start), position - first, plan.runs.size() - position));
+            progress.about(fmt::format("run {} of {}{}", position + 1, plan.runs.size(), left));
         });
     }
     if (!summary) return report_failure(io, summary.error());

@@ -69,6 +69,22 @@ Result<void> check_fault_ranks(const std::vector<int>& ranks, const Deployment& 
     return {};
 }
 
+/// What the engine does not have would be passed over in silence.
+Result<void> check_engine_has(const SimulateOptions& options, Engine engine) {
+    const bool vllm_v1 = engine == Engine::vllm_v1_online || engine == Engine::vllm_v1_offline;
+    if (options.iteration_log && !vllm_v1) {
+        return wrong(fmt::format("{} writes no line for each step", engine_name(engine)), "Leave out --iteration-log, or give --engine vllm-v1-online");
+    }
+    if (options.prefill_decode && (engine == Engine::fsdp || engine == Engine::vllm_v1_offline || engine == Engine::vllm_v0)) {
+        return wrong(fmt::format("{} has no instances for prefill and decode", engine_name(engine)),
+                     "Leave out --prefill-decode, or give --engine vllm-v1-online or sglang");
+    }
+    if (options.spec_tokens.value_or(0) > 0 && engine == Engine::fsdp) {
+        return wrong("fsdp has no drafts", "Leave out --spec-tokens, or give another --engine");
+    }
+    return {};
+}
+
 template <class Cards>
 std::string names_of(const Cards& cards) {
     std::string names;
@@ -261,6 +277,7 @@ Result<SimulationJob> job_of(const SimulateOptions& options) {
     }
     if (options.scenario.empty()) run.deployment.tp = 2;
     if (auto done = set_over(options, run); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = check_engine_has(options, run.deployment.engine); !done) return tl::unexpected<Error>(done.error());
     if (run.deployment.engine == Engine::fsdp) {
         if (!options.tp) run.deployment.tp = std::max(2, run.deployment.tp);
         if (!options.graphs) run.deployment.graphs = GraphMode::none;

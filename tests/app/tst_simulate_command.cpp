@@ -61,6 +61,8 @@ private Q_SLOTS:
     void wrong_usage_says_what_to_do();
     void help_says_what_is_measured_computed_and_assumed();
     void writes_a_run_that_imports();
+    void what_a_run_lacks_is_said_data();
+    void what_a_run_lacks_is_said();
     void the_same_seed_writes_the_same_bytes();
     void names_of_files_do_not_tell_the_fault();
     void nothing_that_is_imported_names_the_fault();
@@ -135,6 +137,9 @@ void TestSimulateCommand::wrong_usage_says_what_to_do_data() {
     row("-o DIR --scenario A2 --engine vllm-v0", "--engine");
     row("-o DIR --scenario D7 --tp 1", "--tp 2");
     row("-o DIR --model qwen3-30b-a3b --gpu a40 --tp 1", "--tp");
+    row("-o DIR --normal --engine sglang --iteration-log", "Leave out --iteration-log");
+    row("-o DIR --normal --engine fsdp --prefill-decode", "Leave out --prefill-decode");
+    row("-o DIR --normal --engine fsdp --spec-tokens 3", "Leave out --spec-tokens");
 }
 
 void TestSimulateCommand::wrong_usage_says_what_to_do() {
@@ -178,6 +183,30 @@ void TestSimulateCommand::writes_a_run_that_imports() {
         said = said || finding.toObject()[QStringLiteral("code")].toString() == QStringLiteral("capture.simulated");
     }
     QVERIFY(said);
+}
+
+void TestSimulateCommand::what_a_run_lacks_is_said_data() {
+    QTest::addColumn<QString>("arguments");
+    QTest::addColumn<QString>("says");
+    const auto row = [](const char* name, const char* arguments, const char* says) {
+        QTest::newRow(name) << QString::fromUtf8(arguments) << QString::fromUtf8(says);
+    };
+    row("nothing lacks", "--scenario worker-paused --tp 2", "");
+    row("no request", "--normal --arrival-rate 0.001", "no request was served");
+    row("all steps left out", "--normal --skip-steps 100000", "--skip-steps");
+    row("a fault that does not show", "--scenario worker-paused --tp 2 --intensity 0.001", "--intensity");
+}
+
+void TestSimulateCommand::what_a_run_lacks_is_said() {
+    QFETCH(QString, arguments);
+    QFETCH(QString, says);
+    const QString out = folder(QByteArray(QTest::currentDataTag()).replace(' ', '-').constData());
+    const QString rate = arguments.contains(QStringLiteral("--arrival-rate")) ? QString() : QStringLiteral(" --arrival-rate 20");
+    const Outcome run = simulate(arguments + rate + QStringLiteral(" --json --model qwen1.5-0.5b --duration 1 --output-tokens 12 -o ") + out);
+    QVERIFY2(run.status == 0, run.err.constData());
+    const QJsonArray warnings = run.json()[QStringLiteral("warnings")].toArray();
+    QCOMPARE(warnings.isEmpty(), says.isEmpty());
+    if (!says.isEmpty()) QVERIFY(warnings[0].toString().contains(says));
 }
 
 void TestSimulateCommand::the_same_seed_writes_the_same_bytes() {

@@ -1,11 +1,6 @@
 // What a campaign is made of, and that nothing outside of the truth tells what a run is.
-#include <QDir>
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
 #include <QTest>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -13,11 +8,10 @@
 #include <map>
 #include <set>
 
+#include "ml/simulator/base/silent_sink.h"
 #include "ml/simulator/campaign/apportion.h"
 #include "ml/simulator/campaign/campaign.h"
-#include "ml/simulator/campaign/history.h"
-#include "ml/simulator/campaign/request_traces.h"
-#include "ml/simulator/campaign/run_campaign.h"
+#include "ml/simulator/campaign/pilot.h"
 #include "tests/ml/trivial_classifier.h"
 
 using namespace faultline;
@@ -30,57 +24,6 @@ namespace {
 CampaignPlan paper_plan(std::uint64_t seed = 1) { return plan_campaign({CampaignSize::paper, seed, false, {}}, fault_catalogue()); }
 
 int class_index(const CampaignRun& run) { return static_cast<int>(run.type); }
-
-/// A truth of 40 steps: request r takes part in steps 4r to 4r + 7; steps from 20 on are faulty where `type` is not normal.
-void write_truth(const QString& path, FaultClass type) {
-    QJsonArray steps, requests;
-    const auto name = [](FaultClass c) { return QString::fromStdString(std::string(fault_class_name(c))); };
-    for (int s = 0; s < 40; ++s) {
-        QJsonArray of_step;
-        for (int r = 0; r < 9; ++r) {
-            if (s >= 4 * r && s < 4 * r + 8) of_step.append(QStringLiteral("request-%1").arg(r));
-        }
-        steps.append(QJsonObject{{QStringLiteral("id"), s + 1},
-                                 {QStringLiteral("label"), name(s < 20 ? FaultClass::normal : type)},
-                                 {QStringLiteral("requests"), of_step}});
-    }
-    for (int r = 0; r < 9; ++r) {
-        requests.append(QJsonObject{{QStringLiteral("id"), QStringLiteral("request-%1").arg(r)},
-                                    {QStringLiteral("label"), name(4 * r + 7 < 20 ? FaultClass::normal : type)}});
-    }
-    QFile file(path);
-    if (!file.open(QIODevice::WriteOnly)) return;
-    file.write(QJsonDocument(QJsonObject{{QStringLiteral("steps"), steps}, {QStringLiteral("requests"), requests}}).toJson());
-}
-
-/// Stands in for simulate(): a folder with a truth.
-struct FakeMaker {
-    int* made;
-    int stop_after = 1000;
-    std::stop_source* stop = nullptr;
-    bool fail_then = false;
-
-    Result<SimulationSummary> operator()(const SimulationJob& job, const Progress&) const {
-        QDir().mkpath(QString::fromStdString(job.folder));
-        if (*made == stop_after) {
-            if (fail_then) return fail(ErrorCode::unwritable_output, "The disk is full");
-            stop->request_stop();
-            return fail(ErrorCode::cancelled, "The simulation was stopped");
-        }
-        ++*made;
-        const bool injected = job.fault && job.fault->inject && !job.fault->info->look_alike;
-        write_truth(QString::fromStdString(job.folder + "/truth.json"), injected ? job.fault->info->type : FaultClass::normal);
-        SimulationSummary summary;
-        summary.events = 10;
-        return summary;
-    }
-};
-
-QJsonObject manifest_in(const QString& folder) {
-    QFile file(folder + QStringLiteral("/manifest.json"));
-    if (!file.open(QIODevice::ReadOnly)) return {};
-    return QJsonDocument::fromJson(file.readAll()).object();
-}
 
 }  // namespace
 
@@ -99,15 +42,12 @@ private Q_SLOTS:
     void the_same_seed_is_the_same_plan();
     void kinds_run_where_they_exist();
     void runs_have_room_for_a_history();
+    void rarer_requests_make_a_longer_run();
+    void a_pilot_can_be_stopped();
+    void what_only_a_host_shows_is_planned_where_it_decides();
     void names_and_numbers_tell_nothing_data();
     void names_and_numbers_tell_nothing();
     void the_classifier_would_find_an_order();
-    void a_campaign_writes_its_manifest();
-    void a_campaign_goes_on_where_it_stopped();
-    void a_campaign_stopped_at_once_leaves_nothing();
-    void another_campaign_is_not_mixed_in();
-    void a_failed_run_is_named();
-    void request_traces_hold_the_fault();
 };
 
 void TestSimulatorCampaign::parts_add_up() {
@@ -279,20 +219,62 @@ void TestSimulatorCampaign::kinds_run_where_they_exist() {
     }
 }
 
+/// Steps that read prompts and others, before the middle of a run of `length` without its fault.
+std::pair<int, int> steps_before_the_middle(SimulationJob job, double length) {
+    job.options.duration_s = length / 2;
+    if (job.fault) job.fault->inject = false;
+    std::pair<int, int> steps;
+    SilentSink nowhere;
+    SimulationHooks hooks;
+    hooks.sink = &nowhere;
+    hooks.record = [&](const StepRecord& record, FaultClass) { ++(record.plan.context_tokens > 0 ? steps.first : steps.second); };
+    simulate_into(job.options, job.fault, hooks).value();
+    return steps;
+}
+
 void TestSimulatorCampaign::runs_have_room_for_a_history() {
+    std::set<Engine> seen;
     for (const CampaignRun& run : paper_plan().runs) {
-        const RunOptions& o = run.job.options;
-        QVERIFY(o.duration_s >= 6);
-        QVERIFY2(o.duration_s < 400, std::to_string(o.duration_s).c_str());
-        if (o.workload.arrivals != Arrivals::closed_loop) QVERIFY(o.workload.rate * o.duration_s / 2 >= 60);  // a prefill each
         QVERIFY(!run.job.fault || !run.job.fault->duration_s);
+        const Engine engine = run.job.options.deployment.engine;
+        if (!seen.insert(engine).second) continue;
+        const auto length = pilot_length(run.job);
+        QVERIFY(length);
+        QVERIFY(*length >= kShortestRun && *length <= kLongestRun);
+        const auto [prefill, decode] = steps_before_the_middle(run.job, *length);
+        QVERIFY2(prefill >= (engine == Engine::fsdp ? 30 : 60) && decode >= 60, fmt::format("{}: {} and {}", engine_name(engine), prefill, decode).c_str());
     }
-    // What a scenario needs makes requests rarer: the run is longer, so that there are as many.
-    RunOptions options;
-    options.duration_s = 6;
-    options.workload.rate = 30;
-    QVERIFY(length_for(options, *fault_named("D10")) >= 2 * 60 / 1.5);
-    QCOMPARE(length_for(options, *fault_named("C2")), 6.0);
+    QCOMPARE(seen.size(), kEngineCount);
+}
+
+void TestSimulatorCampaign::rarer_requests_make_a_longer_run() {
+    SimulationJob job;
+    job.options.workload.rate = 30;
+    const double often = pilot_length(job).value();
+    job.options.workload.rate = 2;
+    QVERIFY(pilot_length(job).value() > 3 * often);
+    job.options.workload.rate = 0.001;  // nothing comes while the pilot looks
+    QCOMPARE(pilot_length(job).value(), kLongestRun);
+}
+
+void TestSimulatorCampaign::a_pilot_can_be_stopped() {
+    std::stop_source stop;
+    stop.request_stop();
+    const auto length = pilot_length(paper_plan().runs.front().job, stop.get_token());
+    QVERIFY(!length);
+    QCOMPARE(exit_status(length.error().code), 5);
+}
+
+/// C8 hides behind a GPU that is busy (FAULTS C8): it is planned where the host decides.
+void TestSimulatorCampaign::what_only_a_host_shows_is_planned_where_it_decides() {
+    int found = 0;
+    for (const CampaignRun& run : plan_campaign({CampaignSize::large, 1, false, {}}, fault_catalogue()).runs) {
+        if (!run.job.fault || !run.job.fault->info->host_bound) continue;
+        ++found;
+        QCOMPARE(run.job.options.deployment.graphs, GraphMode::none);
+        QCOMPARE(run.job.options.deployment.model, std::string("qwen1.5-0.5b"));
+    }
+    QVERIFY(found > 0);
 }
 
 void TestSimulatorCampaign::names_and_numbers_tell_nothing_data() {
@@ -332,112 +314,6 @@ void TestSimulatorCampaign::the_classifier_would_find_an_order() {
         runs.push_back(std::move(labelled));
     }
     QVERIFY(tell(runs).by_luck < 0.02);
-}
-
-void TestSimulatorCampaign::a_campaign_writes_its_manifest() {
-    QTemporaryDir dir;
-    const QString folder = dir.filePath(QStringLiteral("campaign"));
-    const CampaignPlan plan = paper_plan();
-    int made = 0;
-    std::size_t reported = 0;
-    const auto summary = run_campaign(plan, folder.toStdString(), FakeMaker{&made}, {}, [&](std::size_t position, const CampaignRun&) {
-        QCOMPARE(position, reported);
-        ++reported;
-    });
-    QVERIFY2(summary, summary ? "" : summary.error().sentence.c_str());
-    QCOMPARE(summary->made, plan.runs.size());
-    QCOMPARE(reported, plan.runs.size());
-    QCOMPARE(summary->traces, std::size_t{300});
-    QCOMPARE(summary->faulty_traces, std::size_t{127});
-    QVERIFY(summary->short_runs.empty());
-    const QJsonObject manifest = manifest_in(folder);
-    QVERIFY(manifest[QStringLiteral("simulated")].toBool() && manifest[QStringLiteral("complete")].toBool());
-    const QJsonArray runs = manifest[QStringLiteral("runs")].toArray();
-    QCOMPARE(static_cast<std::size_t>(runs.size()), plan.runs.size());
-    for (int i = 0; i < runs.size(); ++i) {
-        const QJsonObject run = runs[i].toObject();
-        QVERIFY(QFile::exists(folder + QLatin1Char('/') + run[QStringLiteral("dir")].toString() + QStringLiteral("/truth.json")));
-        for (const char* field : {"dir", "split", "engine", "class", "kind", "seed"}) QVERIFY(run.contains(QLatin1String(field)));
-        QCOMPARE(run[QStringLiteral("class")].toString() == QLatin1String("normal"), run[QStringLiteral("kind")].isNull());
-        QVERIFY(!run[QStringLiteral("request_traces")].toArray().isEmpty());
-    }
-    QCOMPARE(QDir(folder).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), runs.size());
-}
-
-void TestSimulatorCampaign::a_campaign_goes_on_where_it_stopped() {
-    QTemporaryDir dir;
-    const QString folder = dir.filePath(QStringLiteral("campaign"));
-    const CampaignPlan plan = paper_plan();
-    int made = 0;
-    std::stop_source stop;
-    const Progress progress{stop.get_token(), {}};
-    const auto stopped = run_campaign(plan, folder.toStdString(), FakeMaker{&made, 5, &stop}, progress);
-    QVERIFY(!stopped);
-    QCOMPARE(exit_status(stopped.error().code), 5);
-    QVERIFY(stopped.error().sentence.find("5 of") != std::string::npos);
-    QCOMPARE(QDir(folder).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), 5);  // the unfinished one is gone
-    QVERIFY(!manifest_in(folder)[QStringLiteral("complete")].toBool(true));
-    const auto done = run_campaign(plan, folder.toStdString(), FakeMaker{&made});
-    QVERIFY(done);
-    QCOMPARE(done->kept, std::size_t{5});
-    QCOMPARE(static_cast<std::size_t>(made), plan.runs.size());
-    QVERIFY(manifest_in(folder)[QStringLiteral("complete")].toBool());
-}
-
-void TestSimulatorCampaign::a_campaign_stopped_at_once_leaves_nothing() {
-    QTemporaryDir dir;
-    const QString folder = dir.filePath(QStringLiteral("campaign"));
-    int made = 0;
-    std::stop_source stop;
-    const auto stopped = run_campaign(paper_plan(), folder.toStdString(), FakeMaker{&made, 0, &stop}, {stop.get_token(), {}});
-    QVERIFY(!stopped);
-    QVERIFY(!QDir(folder).exists());
-}
-
-void TestSimulatorCampaign::another_campaign_is_not_mixed_in() {
-    QTemporaryDir dir;
-    const QString folder = dir.filePath(QStringLiteral("campaign"));
-    int made = 0;
-    QVERIFY(run_campaign(paper_plan(), folder.toStdString(), FakeMaker{&made}));
-    const int before = made;
-    const auto other = run_campaign(paper_plan(2), folder.toStdString(), FakeMaker{&made});
-    QVERIFY(!other);
-    QCOMPARE(exit_status(other.error().code), 4);
-    QVERIFY(!other.error().hint.empty());
-    QCOMPARE(made, before);
-}
-
-void TestSimulatorCampaign::a_failed_run_is_named() {
-    QTemporaryDir dir;
-    int made = 0;
-    const auto failed =
-        run_campaign(paper_plan(), dir.filePath(QStringLiteral("campaign")).toStdString(), FakeMaker{&made, 2, nullptr, true});
-    QVERIFY(!failed);
-    QCOMPARE(exit_status(failed.error().code), 4);
-    QVERIFY(failed.error().sentence.starts_with("run-0003: "));
-}
-
-void TestSimulatorCampaign::request_traces_hold_the_fault() {
-    QTemporaryDir dir;
-    const QString path = dir.filePath(QStringLiteral("truth.json"));
-    write_truth(path, FaultClass::cuda_kernel);
-    CampaignRun run;
-    run.type = FaultClass::cuda_kernel;
-    run.faulty_traces = 2;
-    run.normal_traces = 2;
-    run.steps = 16;
-    const auto traces = request_traces(path.toStdString(), run);
-    QVERIFY(traces);
-    QCOMPARE(traces->size(), std::size_t{4});
-    for (const RequestTrace& trace : *traces) {
-        QVERIFY(trace.steps.size() >= 3 && trace.steps.size() <= 4);
-        QVERIFY(std::is_sorted(trace.steps.begin(), trace.steps.end()));
-        const bool faulty = std::any_of(trace.steps.begin(), trace.steps.end(), [](std::int64_t step) { return step > 20; });
-        QCOMPARE(faulty, trace.label == "cuda_kernel");
-    }
-    run.faulty_traces = 30;
-    QVERIFY(request_traces(path.toStdString(), run)->size() < 32);  // as many as there are
-    QVERIFY(!request_traces(path.toStdString() + "-missing", run));
 }
 
 QTEST_APPLESS_MAIN(TestSimulatorCampaign)

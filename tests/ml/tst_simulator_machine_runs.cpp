@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "ml/simulator/base/silent_sink.h"
 #include "tests/ml/machine_scene.h"
 
 using namespace faultline;
@@ -14,16 +15,12 @@ namespace {
 constexpr std::uint32_t kRange = 10;
 
 /// Counts, so that the machine's own speed shows.
-class Counting final : public Sink {
+class Counting final : public SilentSink {
 public:
     void event(const Event& e) override {
         ++events;
         time += e.duration;
     }
-    void log(const LogEntry&) override {}
-    void sample(const StackSampleEvent&) override {}
-    void counter(const CounterEvent&) override {}
-    void gap(const IdleGap&) override {}
     std::uint64_t events = 0;
     TimeNs time = 0;
 };

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "ml/simulator/campaign/apportion.h"
-#include "ml/simulator/campaign/history.h"
 #include "ml/simulator/campaign/surroundings.h"
 
 namespace faultline::simulator {
@@ -206,11 +205,10 @@ private:
         run.dir = fmt::format("run-{:04}", number);
         run.split = split;
         run.type = slot.inject && !slot.info->look_alike ? slot.info->type : FaultClass::normal;
-        run.job.options = surroundings(slot.engine, slot.info != nullptr ? slot.info->ranks : 1, noise_, key);
+        run.job.options = surroundings(slot.engine, slot.info, noise_, key);
         run.job.options.seed = seed_of(number);
         if (slot.info != nullptr) {
             run.job.fault = FaultChoice{slot.info, slot.inject, 1, {}, {}};
-            run.job.options.duration_s = length_for(run.job.options, *slot.info);
         }
         const double format = noise_.uniform(Draw::campaign, kFormat, key);
         run.job.format = request_.format.value_or(format < 0.6   ? TraceFormat::kineto

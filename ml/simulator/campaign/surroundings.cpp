@@ -4,12 +4,12 @@
 #include <array>
 #include <string_view>
 
-#include "ml/simulator/campaign/history.h"
+#include "ml/simulator/campaign/pilot.h"
 
 namespace faultline::simulator {
 namespace {
 
-// What of a GPU and a model the length of a run is estimated by [K]: good to a factor of two, which is all that is needed here.
+// What of a GPU and a model the load of a run is estimated by [K]: good to a factor of two, which is all that is needed here.
 struct GpuFigure {
     std::string_view name;
     double gb_s, tflops, memory_gb;
@@ -53,8 +53,6 @@ private:
     std::uint64_t key_, drawn_ = 0;
 };
 
-constexpr double kShortest = 6;  // seconds: faults that last seconds need room
-
 struct Costs {
     double decode_s, prefill_s_per_token;
 };
@@ -70,7 +68,7 @@ Costs costs_of(const GpuFigure& gpu, const ModelFigure& model, int tp, Engine en
     return costs;
 }
 
-/// Requests a second, or clients, so that both phases come often, and for how long.
+/// Requests a second, or clients, so that both phases come often.
 void set_load(const Costs& costs, Engine engine, Choice& choice, RunOptions& options) {
     Workload& load = options.workload;
     load.prompt_median = static_cast<int>(choice.log_uniform(120, 700));
@@ -87,27 +85,21 @@ void set_load(const Costs& costs, Engine engine, Choice& choice, RunOptions& opt
     load.aborts = choice.uniform(0, 0.02);
     const double prefill_s = costs.prefill_s_per_token * load.prompt_median * 1.25 + costs.decode_s;
     const double share = choice.uniform(0.15, 0.4);  // of steps that read a prompt
-    double prefills_s = 0;                           // a second
     if (engine == Engine::fsdp) {
         load.arrivals = Arrivals::closed_loop;
         load.clients = static_cast<int>(choice.uniform(2, 7));
-        prefills_s = 1 / (prefill_s * load.clients + costs.decode_s * load.output_median * 1.4);
     } else if (engine == Engine::vllm_v1_offline || choice.chance(0.2)) {
         load.arrivals = Arrivals::closed_loop;
         load.clients = std::max(2, static_cast<int>(share * load.output_median));
-        prefills_s = load.clients / (costs.decode_s * load.output_median + prefill_s * load.clients);
     } else {
         load.arrivals = choice.chance(0.25) ? Arrivals::bursts : Arrivals::poisson;
         load.rate = std::min(share / costs.decode_s, 0.4 / prefill_s);
         // Where the shortest run has room for more than is needed, the load may be lighter.
-        load.rate = std::min(load.rate, std::max(2 * kHistory / kShortest, load.rate * choice.uniform(0.3, 1)));
-        prefills_s = load.rate;
+        load.rate = std::min(load.rate, std::max(2 * kHistory / kShortestRun, load.rate * choice.uniform(0.3, 1)));
     }
-    options.duration_s = std::max(kShortest, 2 * (engine == Engine::fsdp ? kFsdpHistory : kHistory) / prefills_s);
-    options.duration_s = static_cast<double>(static_cast<int>(options.duration_s * 10)) / 10;
 }
 
-void set_recording(Engine engine, Choice& choice, RecordingOptions& recording) {
+void set_recording(const Deployment& d, Choice& choice, RecordingOptions& recording) {
     struct Weighed {
         Dialect dialect;
         int weight;
@@ -119,8 +111,9 @@ void set_recording(Engine engine, Choice& choice, RecordingOptions& recording) {
                                                        {Dialect::engine_scopes, 2}}};
     recording.dialect = choice.row(kDialects).dialect;
     // v0 writes nothing about its steps: only what is added to it does.
-    if (engine == Engine::vllm_v0) recording.dialect = Dialect::semantic;
-    recording.operators = choice.chance(engine == Engine::fsdp ? 0.3 : 0.7);
+    if (d.engine == Engine::vllm_v0) recording.dialect = Dialect::semantic;
+    // Where a graph does not stand for them, operators are most of a capture.
+    recording.operators = choice.chance(d.engine == Engine::fsdp ? 0.1 : d.graphs == GraphMode::full ? 0.7 : 0.3);
     recording.python = choice.chance(0.05);
     recording.request_ids = choice.chance(0.9);
     recording.samples = choice.chance(0.7);
@@ -130,7 +123,7 @@ void set_recording(Engine engine, Choice& choice, RecordingOptions& recording) {
 
 }  // namespace
 
-RunOptions surroundings(Engine engine, int ranks, const Noise& noise, std::uint64_t key) {
+RunOptions surroundings(Engine engine, const FaultInfo* scenario, const Noise& noise, std::uint64_t key) {
     Choice choice(noise, key);
     RunOptions options;
     Deployment& d = options.deployment;
@@ -139,6 +132,8 @@ RunOptions surroundings(Engine engine, int ranks, const Noise& noise, std::uint6
     // Over PCIe a forward of FSDP takes as long as its weights take on the bus: nobody serves a large model so.
     const ModelFigure* drawn = &choice.row(kModels);
     if (engine == Engine::fsdp && (drawn->weights_gb > 20 || gpu.name == "a40")) drawn = &kModels.back();
+    const bool host_bound = scenario != nullptr && scenario->host_bound;
+    if (host_bound) drawn = &kModels.back();
     const ModelFigure& model = *drawn;
     d.gpu = gpu.name;
     d.model = model.name;
@@ -147,11 +142,11 @@ RunOptions surroundings(Engine engine, int ranks, const Noise& noise, std::uint6
     };
     static constexpr std::array<Weighed, 3> kSizes{{{1, 5}, {2, 9}, {4, 2}}};
     d.tp = choice.row(kSizes).tp;
-    const int fewest = std::max(ranks, engine == Engine::fsdp ? 2 : 1);
+    const int fewest = std::max(scenario != nullptr ? scenario->ranks : 1, engine == Engine::fsdp ? 2 : 1);
     while (d.tp < 8 && (d.tp < fewest || model.weights_gb / d.tp > 0.8 * gpu.memory_gb)) d.tp *= 2;
     d.nodes = d.tp > 1 && choice.chance(0.15) ? 2 : 1;
     const double graphs = choice.uniform(0, 1);
-    d.graphs = engine == Engine::fsdp || graphs < 0.15 ? GraphMode::none : graphs < 0.35 ? GraphMode::piecewise : GraphMode::full;
+    d.graphs = engine == Engine::fsdp || host_bound || graphs < 0.15 ? GraphMode::none : graphs < 0.35 ? GraphMode::piecewise : GraphMode::full;
     d.prefix_cache = choice.chance(0.8);
     d.custom_all_reduce = choice.chance(0.8);
     d.rdma = choice.chance(0.8);
@@ -160,7 +155,7 @@ RunOptions surroundings(Engine engine, int ranks, const Noise& noise, std::uint6
     d.max_num_seqs = choice.chance(0.5) ? 128 : 64;
     d.attention_backend = choice.chance(0.75) ? "flash" : "flashinfer";
     set_load(costs_of(gpu, model, d.tp, engine), engine, choice, options);
-    set_recording(engine, choice, options.recording);
+    set_recording(d, choice, options.recording);
     return options;
 }
 

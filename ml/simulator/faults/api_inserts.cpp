@@ -103,7 +103,11 @@ private:
     bool load(ProgramEdit& edit, const StepPlan& plan) {
         if (!now(plan, 0.12)) return false;
         std::size_t place = place_before(edit, {Role::attention, Role::moe_up, Role::lm_head}, 0, 1);
-        for (std::uint64_t i = 0; i < 3; ++i) place = edit.put_call(place, i == 0 ? "cuLibraryLoadData" : "cuModuleLoadData", jittered(milliseconds(), plan.step, i), Role::module_load);
+        // As many as the path has kernels: 18 were seen in one step (FAULTS C7).
+        const std::uint64_t loads = 3 + noise_.below(16, Draw::fault_choice, salt_ + 2, plan.step);
+        for (std::uint64_t i = 0; i < loads; ++i) {
+            place = edit.put_call(place, i == 0 ? "cuLibraryLoadData" : "cuModuleLoadData", jittered(milliseconds(), plan.step, i), Role::module_load);
+        }
         return true;
     }
     bool set_up(ProgramEdit& edit, const StepPlan& plan) {

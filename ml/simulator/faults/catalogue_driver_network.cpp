@@ -30,7 +30,7 @@ std::vector<FaultInfo> driver_faults() {
          .size = "length of a load, ms", .smallest = 1, .largest = 10, .ruled_out = "warm-up, first use of a shape"},
         {.name = "cpu-placement", .id = "C8", .type = kDriver,
          .sentence = "A process runs on cores of the wrong socket or at a low clock: its host work and copies take longer.", .size = "factor on host times",
-         .smallest = 1.3, .largest = 2, .ruled_out = "more tokens, a profiler that was attached"},
+         .smallest = 1.3, .largest = 2, .host_bound = true, .ruled_out = "more tokens, a profiler that was attached"},
         {.name = "gil-held", .id = "C9", .type = kDriver,
          .sentence = "A background thread holds the interpreter lock while it serialises telemetry; the main thread waits for it.",
          .size = "time for which it is held, ms", .smallest = 20, .largest = 400, .ruled_out = "garbage collection, small periodic copies"},

@@ -35,6 +35,7 @@ struct FaultInfo {
     double smallest = 0, largest = 0;  ///< of size, drawn log-uniformly (FAULTS §7)
     std::uint8_t engines = 0xFF;  ///< bit by Engine
     int ranks = 1;              ///< it needs at least so many
+    bool host_bound = false;    ///< it shows only where the host decides how long a step is: a small model, launched kernel by kernel
     std::string_view ruled_out{};  ///< the look-alike checks that do not explain it, for the reference explanation
 };
 [[nodiscard]] const std::vector<FaultInfo>& fault_catalogue();  ///< all, by id

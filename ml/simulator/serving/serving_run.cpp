@@ -5,36 +5,14 @@
 #include <limits>
 #include <utility>
 
+#include "ml/simulator/serving/rehearsal.h"
+#include "ml/simulator/serving/step_judgement.h"
+
 namespace faultline::simulator {
 namespace {
 
 /// An engine whose queue is empty looks at least so often whether another instance has work for it.
 constexpr TimeNs kLookAround = 5'000'000;
-/// Time that must be lost before a change counts as visible: above the jitter of a step.
-constexpr TimeNs kLeastLoss = 30'000;
-constexpr double kLeastShare = 0.03;
-
-bool on_device(const Event& event) {
-    return event.kind == EventKind::kernel || event.kind == EventKind::memory_copy || event.kind == EventKind::memory_set;
-}
-
-/// What a rehearsal is asked for: when the device work of its step ends.
-class DeviceEnd final : public Sink {
-public:
-    explicit DeviceEnd(StepNumber step) : step_(step) {}
-    void event(const Event& event) override {
-        if (event.step == step_ && on_device(event)) end = std::max(end, event.start + event.duration);
-    }
-    void log(const LogEntry& /*entry*/) override {}
-    void sample(const StackSampleEvent& /*sample*/) override {}
-    void counter(const CounterEvent& /*counter*/) override {}
-    void gap(const IdleGap& /*gap*/) override {}
-
-    TimeNs end = 0;
-
-private:
-    StepNumber step_;
-};
 
 TimeNs duration_of(double seconds) { return static_cast<TimeNs>(seconds * 1e9); }
 
@@ -219,19 +197,12 @@ void ServingRun::launch(std::size_t instance, StepPlan plan, StepPlan unchanged)
     };
     TimeNs rehearsed = kNull;
     if (acting) {
-        Machine rehearsal = machine_;
-        DeviceEnd device(unchanged.step);
-        rehearsal.set_sink(&device);
-        rehearsal.calm();
-        const std::unique_ptr<HostModel> host = parts_.host.clone();
-        StepPrograms programs = host->begin(unchanged, kernels_of(unchanged), rehearsal);
-        for (ThreadProgram& p : programs.programs) rehearsal.run(p.thread, std::move(p.program), p.not_before);
-        rehearsal.advance();
+        const StepRehearsal rehearsal = rehearse_step(machine_, parts_.host, unchanged, kernels_of(unchanged));
         // A rank that is still held by what befell it in the step before holds this one: that is lost here.
         const TimeNs behind = carried(instance);
         flight.held = behind > 0;
-        if (const auto done = rehearsal.signal_time(programs.done)) flight.expected = *done - behind;
-        if (device.end > at) rehearsed = std::max(device.end - at - behind, TimeNs{1});
+        if (rehearsal.tokens) flight.expected = *rehearsal.tokens - behind;
+        if (rehearsal.device_end > at) rehearsed = std::max(rehearsal.device_end - at - behind, TimeNs{1});
         flight.changed = parts_.fault->change_plan(plan, reach_) || flight.held;
     }
     std::vector<StepKernels> kernels = kernels_of(plan);
@@ -291,15 +262,7 @@ void ServingRun::finish_step(std::size_t instance) {
     const StepOutcome outcome = schedulers_[instance].complete(flight.plan, *done);
     const ThreadIndex core = parts_.host.places().instances[instance].core;
     std::optional<TimeNs> rehearsed;
-    if (may_act(machine_.now(core))) {
-        Machine rehearsal = machine_;
-        rehearsal.set_sink(nullptr);
-        rehearsal.calm();
-        const std::unique_ptr<HostModel> host = parts_.host.clone();
-        for (ThreadProgram& p : host->end(flight.plan, outcome, rehearsal)) rehearsal.run(p.thread, std::move(p.program), p.not_before);
-        rehearsal.advance();
-        rehearsed = rehearsal.now(core);
-    }
+    if (may_act(machine_.now(core))) rehearsed = rehearse_end(machine_, parts_.host, flight.plan, outcome, core);
     run_all(parts_.host.end(flight.plan, outcome, machine_), flight.plan, &flight);
     const TimeNs lost = rehearsed ? machine_.now(core) - *rehearsed : 0;
     if (listener_.completed) listener_.completed(flight.plan, outcome, schedulers_[instance]);
@@ -343,21 +306,7 @@ void ServingRun::close(Flight& flight, TimeNs core_lost) {
     std::vector<SuspectOperator>& latest = loops_[static_cast<std::size_t>(flight.plan.instance)].suspects;
     if (flight.held && record.suspects.empty()) record.suspects = latest;
     if (!record.suspects.empty()) latest = record.suspects;
-    // What holds a process after the device is through holds the tokens.
-    if (flight.expected != kNull && flight.arrived != kNull && record.rehearsed != kNull && record.touched &&
-        flight.arrived - flight.expected > record.end - record.start - record.rehearsed + kLeastLoss) {
-        record.end = std::max(record.end, flight.arrived);
-        record.rehearsed = flight.expected - record.start;
-    }
-    const TimeNs took = record.end - record.start;
-    const TimeNs lost = std::max(record.rehearsed == kNull ? 0 : took - record.rehearsed, core_lost);
-    const Fault* fault = parts_.fault;
-    record.structural = fault != nullptr && record.touched && fault->structural();
-    const TimeNs least = std::max(kLeastLoss, static_cast<TimeNs>(kLeastShare * static_cast<double>(record.rehearsed == kNull ? took : record.rehearsed)));
-    const bool visible = record.structural || lost >= least || summary_.stuck;
-    FaultClass label = FaultClass::normal;
-    if (fault != nullptr && record.touched && visible) label = fault->settings().info->type;
-    if (!record.touched) record.rehearsed = kNull;
+    const FaultClass label = judge_step(record, {core_lost, flight.expected, flight.arrived, summary_.stuck}, parts_.fault);
     if (label == FaultClass::normal) {
         if (!record.touched) book_.learn(record);
     } else {
