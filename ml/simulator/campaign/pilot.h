@@ -11,8 +11,8 @@ namespace faultline::simulator {
 /// Steps of each phase that are wanted before the middle of the run, where faults begin, with something to spare over the 60 that are
 /// promised. FSDP reads prompts once a batch and is eager, so that its prefill steps are worth many events: half as many of those (its
 /// decode steps are ten times as many).
-inline constexpr double kHistory = 75, kFsdpHistory = 36;
-inline constexpr double kShortestRun = 6, kLongestRun = 400;  ///< seconds: faults that last seconds need room
+inline constexpr double kHistory = 66, kFsdpHistory = 36;
+inline constexpr double kShortestRun = 4, kLongestRun = 400;  ///< seconds: faults that last seconds need room
 
 /// In seconds, to a tenth. A run in which a phase does not come (idle for its whole pilot) has the longest length that is allowed.
 [[nodiscard]] Result<double> pilot_length(const SimulationJob& job, std::stop_token stop = {});

@@ -84,7 +84,7 @@ void set_load(const Costs& costs, Engine engine, Choice& choice, RunOptions& opt
     load.guided = choice.uniform(0, 0.1);
     load.aborts = choice.uniform(0, 0.02);
     const double prefill_s = costs.prefill_s_per_token * load.prompt_median * 1.25 + costs.decode_s;
-    const double share = choice.uniform(0.15, 0.4);  // of steps that read a prompt
+    const double share = choice.uniform(0.25, 0.45);  // of steps that read a prompt
     if (engine == Engine::fsdp) {
         load.arrivals = Arrivals::closed_loop;
         load.clients = static_cast<int>(choice.uniform(2, 7));
