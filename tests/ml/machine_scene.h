@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ml/simulator/base/silent_sink.h"
 #include "ml/simulator/machine/machine.h"
 
 namespace faultline::simulator {
@@ -21,16 +22,13 @@ struct SeenEvent : Event {
     [[nodiscard]] bool call() const { return kind == EventKind::runtime_call || kind == EventKind::driver_call; }
 };
 
-class Recorder final : public Sink {
+class Recorder final : public SilentSink {
 public:
     void event(const Event& e) override {
         SeenEvent seen{e, std::string(e.text)};
         seen.text = {};
         events.push_back(seen);
     }
-    void log(const LogEntry&) override {}
-    void sample(const StackSampleEvent&) override {}
-    void counter(const CounterEvent&) override {}
     void gap(const IdleGap& g) override { gaps.push_back(g); }
 
     template <class Wanted>

@@ -64,6 +64,12 @@ struct FakeMaker {
     }
 };
 
+/// Makes `count` runs of the campaign; it is stopped in the next.
+Result<CampaignSummary> stop_after(int count, const CampaignPlan& plan, const QString& folder, int& made) {
+    std::stop_source stop;
+    return run_campaign(plan, folder.toStdString(), FakeMaker{&made, count, &stop}, {stop.get_token(), {}});
+}
+
 QJsonObject manifest_in(const QString& folder) {
     QFile file(folder + QStringLiteral("/manifest.json"));
     if (!file.open(QIODevice::ReadOnly)) return {};
@@ -120,9 +126,7 @@ void TestSimulatorCampaignRuns::a_campaign_goes_on_where_it_stopped() {
     const QString folder = dir.filePath(QStringLiteral("campaign"));
     const CampaignPlan plan = paper_plan();
     int made = 0;
-    std::stop_source stop;
-    const Progress progress{stop.get_token(), {}};
-    const auto stopped = run_campaign(plan, folder.toStdString(), FakeMaker{&made, 5, &stop}, progress);
+    const auto stopped = stop_after(5, plan, folder, made);
     QVERIFY(!stopped);
     QCOMPARE(exit_status(stopped.error().code), 5);
     QVERIFY(stopped.error().sentence.find("5 of") != std::string::npos);
@@ -139,8 +143,7 @@ void TestSimulatorCampaignRuns::a_campaign_stopped_at_once_leaves_nothing() {
     QTemporaryDir dir;
     const QString folder = dir.filePath(QStringLiteral("campaign"));
     int made = 0;
-    std::stop_source stop;
-    const auto stopped = run_campaign(paper_plan(), folder.toStdString(), FakeMaker{&made, 0, &stop}, {stop.get_token(), {}});
+    const auto stopped = stop_after(0, paper_plan(), folder, made);
     QVERIFY(!stopped);
     QVERIFY(!QDir(folder).exists());
 }
@@ -197,8 +200,7 @@ void TestSimulatorCampaignRuns::what_a_killed_program_left_is_made_again() {
     const QString folder = dir.filePath(QStringLiteral("campaign"));
     const CampaignPlan plan = paper_plan();
     int made = 0;
-    std::stop_source stop;
-    QVERIFY(!run_campaign(plan, folder.toStdString(), FakeMaker{&made, 3, &stop}, {stop.get_token(), {}}));
+    QVERIFY(!stop_after(3, plan, folder, made));
     QVERIFY(QDir(folder).mkdir(QStringLiteral("unfinished")));
     write_truth(folder + QStringLiteral("/unfinished/truth.json"), FaultClass::normal);
     const auto done = run_campaign(plan, folder.toStdString(), FakeMaker{&made});

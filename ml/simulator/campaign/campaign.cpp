@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ml/simulator/campaign/apportion.h"
+#include "ml/simulator/campaign/pilot.h"
 #include "ml/simulator/campaign/surroundings.h"
 
 namespace faultline::simulator {
@@ -246,18 +247,21 @@ std::string text_of(const CampaignRun& run) {
     text += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {};", engine_name(d.engine), d.model, d.gpu, d.tp, d.dp, d.nodes,
                         graph_mode_name(d.graphs), d.async_scheduling, d.spec_tokens, d.prefix_cache, d.max_num_seqs, d.custom_all_reduce,
                         d.rdma, d.attention_backend, run.steps);
-    text += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {};", static_cast<int>(w.arrivals), w.rate, w.clients, w.prompt_median,
+    text += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {};", static_cast<int>(w.arrivals), w.rate, w.clients, w.prompt_median,
                         w.prompt_spread, w.output_median, w.output_spread, w.output_max, w.shared_prefix, w.random_sampling, w.top_k,
-                        w.penalties, w.guided, w.aborts, o.duration_s);
+                        w.penalties, w.guided, w.aborts);
     return text + fmt::format("{} {} {} {} {} {} {}\n", dialect_name(r.dialect), r.operators, r.python, r.request_ids, r.samples,
                               r.counters, r.iteration_log);
 }
 
 std::string Planner::hash_of(const CampaignPlan& plan) {
     std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
-    for (const CampaignRun& run : plan.runs) {
-        for (const char c : text_of(run)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    }
+    const auto add = [&](std::string_view text) {
+        for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    };
+    // Lengths follow from the runs and from what is wanted of a history.
+    add(fmt::format("{} {} {} {};", kHistory, kFsdpHistory, kShortestRun, kLongestRun));
+    for (const CampaignRun& run : plan.runs) add(text_of(run));
     return fmt::format("{:016x}", hash);
 }
 
